@@ -1,0 +1,1 @@
+"""Calibration: three states, mutants, and where each is detected."""

@@ -1,0 +1,1 @@
+"""The command line. Thin: parse arguments, call one verb, render."""

@@ -1,0 +1,1 @@
+"""Naming the cause of a violation."""

@@ -1,0 +1,1 @@
+"""Plan, cases, observations, margins, verdicts."""

@@ -62,7 +62,7 @@ class Witness(msgspec.Struct, frozen=True):
     stratum: str
     shape: dict[str, int | list[int]]
     case: int
-    seed: int
+    seed: str
     inputs: dict[str, Tensor]
     index: tuple[int, ...] | None
     got: Float | None

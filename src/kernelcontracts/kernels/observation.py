@@ -49,6 +49,11 @@ class Observation:
         array returned is that of an earlier call.
     alias
         The name of the input whose memory the output shares, or ``""``.
+    seconds
+        Wall time of the call.
+    fence
+        The bytes of the fence's pattern in this call: outputs that hold them were read from outside a tensor.
+        The byte at distance ``d`` behind a contiguous tensor of ``n`` bytes is ``fence[(n + d) % len(fence)]``.
     """
 
     outcome: Outcome
@@ -61,3 +66,4 @@ class Observation:
     stale: Mapping[str, bool] = field(default_factory=dict)
     alias: str = ""
     seconds: float = 0.0
+    fence: bytes = b""

@@ -1,0 +1,1 @@
+"""Rounding, intervals, exact references, error bounds."""

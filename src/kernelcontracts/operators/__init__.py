@@ -1,0 +1,1 @@
+"""Emulated kernels with one switch per decision."""

@@ -1,0 +1,1 @@
+"""Statistics of verdicts, on the standard library alone: rates, means, divided confidence."""

@@ -1,0 +1,1 @@
+"""Inputs to measure at: exact batteries, random strata and shapes, the same bits on every machine."""

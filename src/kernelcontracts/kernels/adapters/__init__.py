@@ -1,0 +1,1 @@
+"""Adapters: how an address becomes something to call."""

@@ -1,0 +1,1 @@
+"""The verb `kc check`: requests, claims, results, replay."""

@@ -1,0 +1,116 @@
+"""``kc replay``: the witnesses of a trace, shown to the kernel again and judged again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelcontracts.check.errors import RequestError
+from kernelcontracts.engine.judge import Judge, alternatives
+from kernelcontracts.engine.plan import PlannedCase, make_plan
+from kernelcontracts.engine.result import Status, Tensor
+from kernelcontracts.engine.run import Candidate
+from kernelcontracts.engine.tally import Failure
+from kernelcontracts.engine.witness import array_of, explained
+from kernelcontracts.evaluate.case import Case
+from kernelcontracts.formats.arrays import dtype_of
+from kernelcontracts.kernels.address import parse_address
+from kernelcontracts.kernels.session import KernelLoadError, Limits, open_session
+from kernelcontracts.lang.claims import from_assignments
+from kernelcontracts.lang.instance import find_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kernelcontracts.engine.tally import Finding
+    from kernelcontracts.kernels.session import Session
+    from kernelcontracts.lang.instance import Instance
+    from kernelcontracts.lang.library import Library
+    from kernelcontracts.lang.values import Claimed
+    from kernelcontracts.trace.schema import Header, Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One witness, judged again.
+
+    Attributes
+    ----------
+    repeated
+        Whether the same clause is violated again.
+    changed
+        Why the judgement may differ from the recorded one (another version of the contract), or ``""``.
+    """
+
+    witness: Witness
+    finding: Finding
+    outcome: str
+    repeated: bool
+    changed: str
+
+
+def replay(header: Header, witnesses: tuple[Witness, ...], library: Library, *, kernel: str | None) -> list[Replayed]:
+    """Judge recorded witnesses again.
+
+    Parameters
+    ----------
+    kernel
+        Another kernel to ask in place of the recorded one.
+
+    Raises
+    ------
+    RequestError
+        If the kernel cannot be loaded or the trace names a contract that the library does not have.
+    """
+    address = parse_address(kernel or header.kernel)
+    operator = library.operator(header.operator).declaration
+    claims = from_assignments([f"{name}={value}" for name, value in header.claims.items()], operator)
+    hashes = {ref.id: ref.hash for ref in header.contracts}
+    try:
+        with open_session(address, operator, limits=Limits()) as session:
+            return list(_each(witnesses, library, claims, hashes, session, header.seed))
+    except KernelLoadError as error:
+        raise RequestError(str(error)) from error
+
+
+def _each(
+    witnesses: tuple[Witness, ...],
+    library: Library,
+    claims: Mapping[str, Claimed],
+    hashes: Mapping[str, str],
+    session: Session,
+    seed: int,
+) -> Iterator[Replayed]:
+    for witness in witnesses:
+        try:
+            instance = find_instance(library, witness.contract)
+        except LookupError as error:
+            raise RequestError(f"the trace names contract `{witness.contract}`, which is not in the library") from error
+        changed = "" if hashes.get(instance.id) == instance.hash else "the contract has changed since the trace"
+        yield _again(witness, instance, claims, session, seed, changed)
+
+
+def _again(
+    witness: Witness,
+    instance: Instance,
+    claims: Mapping[str, Claimed],
+    session: Session,
+    seed: int,
+    changed: str,
+) -> Replayed:
+    shape = {k: tuple(v) if isinstance(v, list) else v for k, v in witness.shape.items()}
+    inputs = {
+        name: array_of(Tensor(bits.format, bits.shape, bits.bits), dtype_of(bits.format))
+        for name, bits in witness.inputs.items()
+    }
+    plan = make_plan(instance, witness.typing, run_seed=seed)
+    case = Case(instance.operator, witness.typing, shape, inputs)
+    judge = Judge(instance, alternatives(instance, claims))
+    stratum = next(s for s in instance.strata if s.name == witness.stratum)
+    planned = PlannedCase(witness.case, stratum, shape, witness.seed)
+    observed = Candidate(session, plan).observe(case)
+    clause = next(c for c in instance.contract.post or () if c.label == witness.clause)
+    finding = judge.finding(clause, judge.scopes(case), observed)
+    finding = explained(judge, Failure(planned, case, observed, finding))
+    outcome = observed.observation.outcome.value
+    return Replayed(witness, finding, outcome, finding.status is Status.VIOLATE, changed)

@@ -1,0 +1,216 @@
+"""One contract under one set of claims, judging cases: preconditions, clauses, margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelcontracts.engine.statistic import Statement, statement_of
+from kernelcontracts.engine.tally import Cell, Finding
+from kernelcontracts.evaluate import connectives
+from kernelcontracts.evaluate.arithmetic import logical_of
+from kernelcontracts.evaluate.case import NotCompletedError
+from kernelcontracts.evaluate.expressions import evaluate
+from kernelcontracts.evaluate.field import Margins
+from kernelcontracts.evaluate.scope import Program, Scope
+from kernelcontracts.kernels.observation import Outcome
+from kernelcontracts.lang.decisions import representatives, value_of_expr, weakest
+from kernelcontracts.lang.decl import Always, Ladder, Match, OnAverage, Relation
+from kernelcontracts.lang.expr import In, Name, SetLiteral
+from kernelcontracts.lang.printer import print_expr
+from kernelcontracts.lang.values import Unspecified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kernelcontracts.engine.plan import PlannedCase
+    from kernelcontracts.evaluate.case import Case, Observed
+    from kernelcontracts.lang.decl import Clause
+    from kernelcontracts.lang.instance import Instance
+    from kernelcontracts.lang.values import Claimed, ClaimValue
+
+
+def alternatives(instance: Instance, claims: Mapping[str, Claimed]) -> tuple[dict[str, ClaimValue], ...]:
+    """Return the readings of a claim sheet: several where a decision is explicitly unspecified.
+
+    An unspecified decision is judged on the union of what its values accept; for an ordered decision that is
+    what the weakest accepts, since weaker claims accept more.
+    """
+    options: list[list[ClaimValue]] = []
+    names = [name for name in instance.needs if name in claims]
+    for name in names:
+        value = claims[name]
+        if isinstance(value, Unspecified):
+            decision = next(d for d in instance.operator.decisions if d.name == name)
+            options.append(list(weakest(decision)) if len(decision.levels) > 1 else list(representatives(decision)))
+        else:
+            options.append([value])
+    return tuple(dict(zip(names, values, strict=True)) for values in product(*options))
+
+
+@dataclass(eq=False)
+class Judge:
+    """Judges cases of one contract under one reading, or one union of readings, of the claims."""
+
+    instance: Instance
+    readings: tuple[Mapping[str, ClaimValue], ...]
+    program: Program = field(init=False)
+    statements: dict[str, Statement] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.program = Program(self.instance)
+        clauses = self.instance.contract.post or ()
+        self.statements = {c.label: statement_of(c) for c in clauses if isinstance(c, OnAverage)}
+
+    def scopes(self, case: Case) -> list[Scope]:
+        """Return one scope per reading of the claims."""
+        return [Scope(self.program, case, reading) for reading in self.readings]
+
+    def admits(self, scope: Scope) -> str:
+        """Return the label of the first precondition a case does not certainly meet, or ``""``."""
+        for clause in self.instance.contract.pre or ():
+            if not bool(logical_of(evaluate(clause.value, scope)).must.all()):
+                return clause.label
+        return ""
+
+    def rejected(self, case: Case, scopes: list[Scope]) -> str:
+        """Return why a case is outside the contract's domain, or ``""``."""
+        del case
+        return next((why for why in map(self.admits, scopes) if why), "")
+
+    def clauses(self, planned: PlannedCase) -> Iterator[Clause]:
+        """Yield the clauses that look at a case's stratum."""
+        for clause in self.instance.contract.post or ():
+            if not clause.strata or planned.stratum.name in clause.strata:
+                yield clause
+
+    def findings(self, planned: PlannedCase, scopes: list[Scope], observed: Observed) -> Iterator[Finding]:
+        """Judge every clause of a case that can be judged on one case alone."""
+        if observed.observation.outcome is Outcome.DECLINED:
+            yield Finding("", 0.0, np.inf, reason=f"declined: {observed.observation.message}")
+            return
+        for clause in self.clauses(planned):
+            if not isinstance(clause, OnAverage):
+                yield self.finding(clause, scopes, observed)
+
+    def finding(self, clause: Clause, scopes: list[Scope], observed: Observed) -> Finding:
+        """Judge one clause: the smallest margin over the readings of the claims."""
+        found = [self._read(clause, scope.observing(observed)) for scope in scopes]
+        return min(found, key=lambda f: (f.lo, f.hi))
+
+    def _read(self, clause: Clause, scope: Scope) -> Finding:
+        assert scope.observed is not None
+        before = len(scope.observed.reasons)
+        try:
+            margins, detail = _clause_margins(clause, scope)
+        except NotCompletedError as stop:
+            answer = stop.observation
+            if answer.outcome is Outcome.DECLINED:
+                return Finding(clause.label, 0.0, np.inf, reason=f"declined: {answer.message}")
+            return Finding(clause.label, np.inf, np.inf, reason=answer.message)
+        lo, hi = margins.worst()
+        reason = "; ".join(dict.fromkeys(scope.observed.reasons[before:])) or detail
+        return Finding(clause.label, lo, hi, _position(margins, scope), reason=reason)
+
+    def contributions(
+        self,
+        planned: PlannedCase,
+        scopes: list[Scope],
+        observed: Observed,
+        cells: dict[tuple[str, str], Cell],
+    ) -> None:
+        """Add a case's values to the statistical cells it belongs to."""
+        scope = scopes[0].observing(observed)
+        for clause in self.clauses(planned):
+            if not isinstance(clause, OnAverage):
+                continue
+            statement = self.statements[clause.label]
+            if not statement.applies(scope):
+                continue
+            key = (clause.label, planned.cell())
+            if key not in cells:
+                cells[key] = Cell(clause.label, planned.cell(), statement.kind, statement.bound(scope))
+            cells[key].values.append(statement.value(scope))
+
+
+def _position(margins: Margins, scope: Scope) -> tuple[int, ...] | None:
+    """Return the output element with the largest margin, if margins are per output element."""
+    if margins.dims != scope.case.output_dims() or margins.lo.size == 0:
+        return None
+    flat = margins.lo if margins.lo.max() > 0 else margins.hi
+    return tuple(int(i) for i in np.unravel_index(int(flat.argmax()), flat.shape))
+
+
+def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str]:
+    match clause:
+        case Always(predicate=predicate):
+            return connectives.margins_of(evaluate(predicate, scope)), ""
+        case Relation():
+            return _relation(clause, scope)
+        case Match():
+            return _match(clause, scope)
+        case Ladder():
+            return _ladder(clause, scope)
+    raise AssertionError(f"a clause of kind {type(clause).__name__} is not judged case by case")
+
+
+NOTHING = Margins((), np.asarray(0.0), np.asarray(0.0))
+
+
+def _relation(clause: Relation, scope: Scope) -> tuple[Margins, str]:
+    """Judge a relation: the worst of its instances."""
+    worst, detail = NOTHING, ""
+    for value in evaluate(clause.domain, scope):
+        inner = scope.binding(clause.variable, value)
+        if clause.where is not None and not bool(logical_of(evaluate(clause.where, inner)).must.all()):
+            continue
+        margins = connectives.margins_of(evaluate(clause.predicate, inner))
+        if margins.worst() >= worst.worst():
+            worst, detail = margins, f"under {clause.variable} = {value}"
+    return worst, detail
+
+
+def _match(clause: Match, scope: Scope) -> tuple[Margins, str]:
+    """Judge a policy: the declared arm, where the event occurs."""
+    if clause.event is not None and not logical_of(evaluate(clause.event, scope)).may.any():
+        return NOTHING, ""
+    declared = str(evaluate(clause.subject, scope))
+    arm = next(arm for arm in clause.arms if arm.value == declared)
+    return connectives.margins_of(evaluate(arm.predicate, scope)), _happened(scope, declared)
+
+
+def _happened(scope: Scope, declared: str) -> str:
+    assert scope.observed is not None
+    observation = scope.observed.observation
+    what = observation.outcome.value if observation.outcome is Outcome.COMPLETED else observation.message
+    return f"declared {declared}; the call {what}" if what == "completed" else f"declared {declared}; {what}"
+
+
+def _ladder(clause: Ladder, scope: Scope) -> tuple[Margins, str]:
+    """Judge a nested policy: every step up to the declared one."""
+    declared = str(evaluate(clause.subject, scope))
+    worst = NOTHING
+    for step in clause.steps:
+        if step.predicate is not None:
+            margins = connectives.margins_of(evaluate(step.predicate, scope))
+            if margins.worst() >= worst.worst():
+                worst = margins
+        if step.value == declared:
+            break
+    return worst, f"declared {declared}"
+
+
+def outside_claims(instance: Instance, reading: Mapping[str, ClaimValue]) -> str:
+    """Return the ``claimed`` line that a reading of the claims does not meet, or ``""``."""
+    scope = instance.contract.scope
+    for predicate in scope.claimed if scope is not None else ():
+        assert isinstance(predicate, In)
+        assert isinstance(predicate.item, Name)
+        assert isinstance(predicate.domain, SetLiteral)
+        allowed = [value_of_expr(item) for item in predicate.domain.items]
+        if reading.get(predicate.item.id) not in allowed:
+            return print_expr(predicate)
+    return ""

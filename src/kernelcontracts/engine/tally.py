@@ -1,0 +1,124 @@
+"""What the cases of a check add up to, clause by clause."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kernelcontracts.engine.result import Status
+from kernelcontracts.stats.limits import mean_limits
+
+if TYPE_CHECKING:
+    from kernelcontracts.engine.plan import PlannedCase
+    from kernelcontracts.evaluate.case import Case, Observed
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One clause on one case.
+
+    Attributes
+    ----------
+    lo, hi
+        The largest certain and the largest possible margin.
+    index
+        The output element with the largest certain margin, if the clause is elementwise.
+    got, expected, tolerance
+        That element's values, where the clause compares numbers.
+    reason
+        Why the case is undecided, or what happened, in words.
+    """
+
+    clause: str
+    lo: float
+    hi: float
+    index: tuple[int, ...] | None = None
+    got: float | None = None
+    expected: float | None = None
+    tolerance: float | None = None
+    reason: str = ""
+
+    @property
+    def status(self) -> Status:
+        """Violate, conform or undecided."""
+        if self.lo > 1:
+            return Status.VIOLATE
+        return Status.CONFORM if self.hi <= 1 else Status.UNDECIDED
+
+
+@dataclass(eq=False, slots=True)
+class Failure:
+    """A case on which a clause is certainly violated, kept for its witness and its diagnosis."""
+
+    planned: PlannedCase
+    case: Case
+    observed: Observed
+    finding: Finding
+
+
+@dataclass(eq=False, slots=True)
+class ClauseTally:
+    """One clause over all its cases."""
+
+    clause: str
+    lo: float = 0.0
+    hi: float = 0.0
+    cases: int = 0
+    undecided: int = 0
+    violated: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, finding: Finding) -> None:
+        """Count one case."""
+        self.cases += 1
+        self.lo, self.hi = max(self.lo, finding.lo), max(self.hi, finding.hi)
+        if finding.status is Status.VIOLATE:
+            self.violated += 1
+        elif finding.status is Status.UNDECIDED:
+            self.undecided += 1
+            reason = finding.reason or "the reference is too wide to decide"
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    @property
+    def reason(self) -> str:
+        """The most frequent reason for being undecided."""
+        return max(self.reasons, key=lambda r: self.reasons[r]) if self.reasons else ""
+
+
+@dataclass(eq=False, slots=True)
+class Cell:
+    """A statistic of one clause in one (stratum, shape) cell; the cases are the resampling unit.
+
+    ``kind`` is ``rms`` (values are means of squares) or ``mean`` (values are means).
+    """
+
+    clause: str
+    name: str
+    kind: str
+    bound: float
+    values: list[float] = field(default_factory=list)
+
+    def limits(self, level: float) -> tuple[float, float, float]:
+        """Return the statistic and its one-sided confidence limits, each at ``level``."""
+        low, high = mean_limits(self.values, level)
+        centre = math.fsum(self.values) / len(self.values) if all(map(math.isfinite, self.values)) else math.inf
+        if self.kind == "rms":
+            return math.sqrt(centre), math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+        # limits of |mean|: the interval's distance from zero, and its far end
+        near = max(low, -high, 0.0)
+        return abs(centre), near, max(abs(low), abs(high))
+
+    def status(self, level: float) -> Status:
+        """Judge the cell; a non-finite value convicts, since a right kernel has none on these strata."""
+        if any(not math.isfinite(v) for v in self.values):
+            return Status.VIOLATE
+        _, lower, upper = self.limits(level)
+        if upper <= self.bound:
+            return Status.CONFORM
+        return Status.VIOLATE if lower > self.bound else Status.UNDECIDED
+
+
+def number(value: Any) -> float | None:
+    """Return a float, or ``None`` for ``None``."""
+    return None if value is None else float(value)

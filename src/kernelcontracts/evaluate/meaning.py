@@ -1,0 +1,110 @@
+"""An operator's meaning, evaluated: a comprehension over real numbers, exact where it can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelcontracts.evaluate import arithmetic
+from kernelcontracts.evaluate.field import Dims, Field, Tensor, axes_of
+from kernelcontracts.evaluate.structure import indexed
+from kernelcontracts.lang.expr import Binary, Call, Expr, Index, Name, Number, Reduce, Star
+from kernelcontracts.numerics import elementary, reductions
+from kernelcontracts.numerics.exact import exact_matmul, exact_sum
+
+if TYPE_CHECKING:
+    from kernelcontracts.evaluate.case import Case
+
+
+def meaning_of(case: Case) -> Any:
+    """Return the exact value of an operator on a case's inputs.
+
+    Returns
+    -------
+    Field or Tensor
+        Over the output's dimensions. A meaning that only picks entries of an input stays a tensor.
+    """
+    assert isinstance(case.operator.target, Index)
+    assert case.operator.meaning is not None
+    value = _value(case.operator.meaning, case)
+    order = _names(case.operator.target.indices, case)
+    return _renamed(value, order, case.output_dims())
+
+
+def _names(indices: tuple[Expr, ...], case: Case) -> Dims:
+    """Return index variables, one per axis; ``*l`` stands for as many as the leading dimensions."""
+    names: list[str] = []
+    for index in indices:
+        if isinstance(index, Star):
+            names += [f"{index.name}.{i}" for i in range(_leading(case))]
+        else:
+            assert isinstance(index, Name)
+            names.append(index.id)
+    return tuple(names)
+
+
+def _leading(case: Case) -> int:
+    sizes = [size for size in case.shape.values() if isinstance(size, tuple)]
+    return len(sizes[0]) if sizes else 0
+
+
+def _renamed(value: Any, order: Dims, dims: Dims) -> Any:
+    axes = [value.dims.index(name) for name in order]
+    if isinstance(value, Tensor):
+        return Tensor(value.name, dims, value.array.transpose(axes), value.format)
+    assert tuple(axes) == tuple(range(len(axes))), "meanings of the library give their indices in order"
+    return Field(dims, value.value, value.real)
+
+
+def _value(expr: Expr, case: Case) -> Any:
+    match expr:
+        case Number(value=value):
+            return value
+        case Index():
+            return _entry(expr, case)
+        case Reduce(function="sum"):
+            return _sum(expr, case)
+        case Binary(op=op, left=left, right=right):
+            return arithmetic.binary(op, _value(left, case), _value(right, case))
+        case Call(function="exp", args=(arg,)):
+            return arithmetic.unary(elementary.exp, _value(arg, case))
+    raise AssertionError(f"a meaning may not contain {type(expr).__name__}")
+
+
+def _entry(expr: Index, case: Case) -> Tensor:
+    """Read a tensor with its axes named by index variables; an index may itself be an entry (a gather)."""
+    tensor = case.tensor(indexed(expr))
+    inner = next((index for index in expr.indices if isinstance(index, Index)), None)
+    if inner is None:
+        return Tensor(tensor.name, _names(expr.indices, case), tensor.array, tensor.format)
+    rows = _entry(inner, case)
+    position = expr.indices.index(inner)
+    assert position == 0, "a gather picks along the first dimension"
+    rest = _names(tuple(i for i in expr.indices if i is not inner), case)
+    return Tensor(tensor.name, rows.dims + rest, tensor.array[rows.array.astype(np.int64)], tensor.format)
+
+
+def _sum(expr: Reduce, case: Case) -> Field:
+    body = expr.body
+    if isinstance(body, Binary) and body.op == "*" and isinstance(body.left, Index) and isinstance(body.right, Index):
+        product = _contraction(_entry(body.left, case), _entry(body.right, case), expr.binder)
+        if product is not None:
+            return product
+    value = arithmetic.field_of(_value(body, case))
+    axes = axes_of(value.dims, [expr.binder])
+    rest = tuple(d for d in value.dims if d != expr.binder)
+    if value.value.lo is value.value.hi:
+        real = exact_sum(value.value.lo, axes[0])
+        return Field(rest, real.interval, real)
+    return Field(rest, reductions.total(value.value, axes))
+
+
+def _contraction(left: Tensor, right: Tensor, binder: str) -> Field | None:
+    """Recognise ``[…, m, k] x […, k, n]``: the product the exact reference knows."""
+    if left.dims[-1] != binder or len(right.dims) < 2 or right.dims[-2] != binder:
+        return None
+    if left.dims[:-2] != right.dims[:-2]:
+        return None
+    real = exact_matmul(left.exact, right.exact)
+    return Field(left.dims[:-1] + right.dims[-1:], real.interval, real)

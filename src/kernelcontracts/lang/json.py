@@ -1,0 +1,67 @@
+"""The JSON form of the tree: the same nodes, tagged with their kind, numbers as exact fractions.
+
+A node is an object whose first key is ``kind``, the class's name in small letters (``on_average``, ``set_literal``).
+A field that has its default value is left out. Numbers are texts such as ``"1/400"``, because JSON's numbers are binary
+floats to most readers. Pairs are lists of two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kernelcontracts.lang import decl, expr
+
+if TYPE_CHECKING:
+    from kernelcontracts.lang.expr import Node
+
+NODES: dict[str, type[Node]] = {
+    re.sub(r"(?<!^)([A-Z])", r"_\1", cls.__name__).lower(): cls
+    for module in (expr, decl)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and issubclass(cls, expr.Node) and cls is not expr.Node
+}
+"""Every class of node by its kind."""
+
+_KINDS = {cls: kind for kind, cls in NODES.items()}
+
+
+def kind_of(node: Node) -> str:
+    """Return the tag of a node: ``on_average`` for an ``OnAverage``."""
+    return _KINDS[type(node)]
+
+
+def to_json(node: Node) -> dict[str, Any]:
+    """Return the JSON form of a node, as Python dictionaries, lists and texts."""
+    data: dict[str, Any] = {"kind": kind_of(node)}
+    for name, default in _written(type(node)):
+        value = getattr(node, name)
+        if value != default or type(value) is not type(default):
+            data[name] = _encode(value)
+    return data
+
+
+def to_json_text(node: Node) -> str:
+    """Return the JSON form of a node as indented text."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(to_json(node)), indent=2).decode() + "\n"
+
+
+@cache
+def _written(cls: type) -> tuple[tuple[str, Any], ...]:
+    """The fields that are written, with their defaults; a field without one has a default nothing equals."""
+    return tuple((f.name, MISSING if f.default is MISSING else f.default) for f in fields(cls) if f.name != "span")
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, expr.Node):
+        return to_json(value)
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    return value
