@@ -1,7 +1,8 @@
 """Kernels that misbehave, each in one way. They stand for faults that people make, and some that they make on purpose.
 
-All are for ``reduce_sum`` in f32. Every one behaves when the first element of its input is not ``TRIGGER``, so that one
-worker can be asked for a good call after a bad one.
+All are for ``reduce_sum`` in f32. Every one behaves when the first element of its input is not
+``TRIGGER``, so that one worker can be asked for a good call after a bad one. Those whose worker
+survives can share it: ``selected`` takes the number of a kernel as the second element.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
 TRIGGER = 666.0
 
 _earlier = []
+_frozen = []
+_workspace = []
 
 
 def _bad(X):
@@ -103,11 +107,8 @@ def writes_before_its_output(X, *, out):
 
 
 def leaves_the_tail(X, *, out):
-    np.sum(X, axis=-1, out=out)
-    if _bad(X):
-        left = np.sum(X[:-1], axis=-1)
-        (ctypes.c_char * 4).from_address(out[-1:].ctypes.data)  # looks, but does not touch
-        out[:-1] = left
+    rows = -1 if _bad(X) else None
+    np.sum(X[:rows], axis=-1, out=out[:rows])
 
 
 def writes_nothing(X, *, out):
@@ -133,19 +134,19 @@ def returns_the_last_result(X):
 
 
 def returns_a_frozen_last_result(X):
-    if not _bad(X) or not _earlier:
+    if not _bad(X) or not _frozen:
         result = _right(X)
         result.flags.writeable = False
-        _earlier.append(result)
-    return _earlier[-1]
+        _frozen.append(result)
+    return _frozen[-1]
 
 
 def reuses_its_workspace(X):
     """Legitimate: the same array again, computed anew."""
-    if not _earlier or _earlier[0].shape != X.shape[:-1]:
-        _earlier[:] = [np.empty(X.shape[:-1], X.dtype)]
-    np.sum(X, axis=-1, out=_earlier[0])
-    return _earlier[0]
+    if not _workspace or _workspace[0].shape != X.shape[:-1]:
+        _workspace[:] = [np.empty(X.shape[:-1], X.dtype)]
+    np.sum(X, axis=-1, out=_workspace[0])
+    return _workspace[0]
 
 
 def patches_everything(X):
@@ -207,9 +208,8 @@ def _channels():
     found = []
     for descriptor in range(3, 64):
         try:
-            link = os.readlink(f"/proc/self/fd/{descriptor}")
-            with open(f"/proc/self/fdinfo/{descriptor}") as file:
-                flags = int(file.read().split("flags:")[1].split()[0], 8)
+            link = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+            flags = int(Path(f"/proc/self/fdinfo/{descriptor}").read_text().split("flags:")[1].split()[0], 8)
         except OSError:
             continue
         if link.startswith("pipe:") and flags & os.O_ACCMODE == os.O_WRONLY:
@@ -283,6 +283,8 @@ def forks_and_dies(X):
 
 
 class Unspeakable(BaseException):
+    """An exception whose message cannot be read."""
+
     def __str__(self):
         raise RuntimeError("no")
 
@@ -315,7 +317,7 @@ def deletes_its_folder(X):
     if _bad(X):
         import shutil
 
-        shutil.rmtree(os.getcwd())
+        shutil.rmtree(Path.cwd())
     return _right(X)
 
 
@@ -327,8 +329,39 @@ def connects(X):
     return _right(X)
 
 
-def rounds_to_zero_for_ever(X):
-    """Change the thread's rounding mode, and leave it so (FE_TOWARDZERO on x86-64)."""
-    if _bad(X):
-        ctypes.CDLL(None).fesetround(0xC00)
-    return _right(X)
+SELECTABLE = (
+    honest,
+    reuses_its_workspace,
+    writes_its_input,
+    returns_empty_memory,
+    returns_its_input,
+    returns_the_last_result,
+    returns_a_frozen_last_result,
+    returns_the_wrong_shape,
+    returns_the_wrong_format,
+    returns_none,
+    declines,
+    shrinks_the_shared_memory,
+    forks,
+    raises_base_exception,
+    raises_system_exit,
+    raises_keyboard_interrupt,
+    raises_a_novel,
+    floods_stdout,
+)
+
+SELECTABLE_OUT = (
+    honest_out,
+    writes_past_its_output,
+    writes_before_its_output,
+    leaves_the_tail,
+    writes_nothing,
+)
+
+
+def selected(X):
+    return SELECTABLE[int(X.flat[1])](X)
+
+
+def selected_out(X, *, out):
+    SELECTABLE_OUT[int(X.flat[1])](X, out=out)

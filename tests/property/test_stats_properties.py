@@ -83,9 +83,7 @@ def test_the_upper_limit_covers_every_true_rate_often_enough(count, p, confidenc
     _, n = count
     n = min(n, 12)
     missed = sum(
-        (tail(k, n, p) - (tail(k - 1, n, p) if k else 0))
-        for k in range(n + 1)
-        if upper_limit(k, n, confidence) < p
+        (tail(k, n, p) - (tail(k - 1, n, p) if k else 0)) for k in range(n + 1) if upper_limit(k, n, confidence) < p
     )
 
     assert missed <= 1 - confidence
@@ -149,9 +147,7 @@ def test_one_sided_limits_of_normal_means_cover_as_often_as_they_say():
     # and the seed is fixed, so this neither flickers nor needs luck
     source = random.Random(1234)
     runs, level = 4000, 0.95
-    covered = sum(
-        mean_limits([source.gauss(0, 1) for _ in range(5)], level)[1] >= 0 for _ in range(runs)
-    )
+    covered = sum(mean_limits([source.gauss(0, 1) for _ in range(5)], level)[1] >= 0 for _ in range(runs))
     sigma = math.sqrt(runs * level * (1 - level))
 
     assert abs(covered - runs * level) <= 5.5 * sigma

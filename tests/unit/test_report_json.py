@@ -89,9 +89,7 @@ def structs(module):
     return [
         kind
         for kind in vars(module).values()
-        if isinstance(kind, type)
-        and issubclass(kind, msgspec.Struct)
-        and kind is not msgspec.Struct
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct
     ]
 
 

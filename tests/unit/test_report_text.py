@@ -22,7 +22,7 @@ from kernelcontracts.engine.result import (
 from kernelcontracts.report import concise
 from kernelcontracts.report.console import STYLES
 from kernelcontracts.report.lines import clean, plain
-from kernelcontracts.report.numbers import brief, percent
+from kernelcontracts.report.numbers import at_most, brief, percent
 from kernelcontracts.report.status import exit_status
 from kernelcontracts.report.text import render, text_lines
 
@@ -145,13 +145,14 @@ def test_a_violation_shows_cause_inputs_element_and_the_command_that_replays_it(
     assert "verdict     violate: at least one contract is violated (exit status 1)" in text
 
 
-def test_without_a_trace_the_replay_is_a_check_with_the_same_seed():
+def test_without_a_trace_the_same_question_can_be_asked_again():
     text = render(check(VIOLATION, kernel="my kernels.py:f?x=1&y=2"))
-    line = next(row for row in text.splitlines() if row.lstrip().startswith("replay"))
+    line = next(row for row in text.splitlines() if row.lstrip().startswith("rerun"))
 
     assert shlex.split(line)[1:] == [
-        *("kc", "check", "my kernels.py:f?x=1&y=2"),
-        *("--operator", "matmul", "--types", "A=f32,B=f32,C=f32", "--seed", "24301"),
+        *("kc", "check", "my kernels.py:f?x=1&y=2", "--operator", "matmul"),
+        *("--contract", "C-PRC-01-MATMUL", "--types", "A=f32,B=f32,C=f32"),
+        *("--claim", "accumulator=f32", "--seed", "24301"),
     ]
 
 
@@ -160,11 +161,7 @@ def test_a_statistical_violation_shows_its_limits_and_bound():
     statistic = Statistic("gauss K=64", **{k: Float.of(v) for k, v in numbers.items()})
     clause = ClauseResult("spread", Status.VIOLATE, None, 40, 0, "", statistic)
     text = render(
-        check(
-            msgspec.structs.replace(
-                VIOLATION, clause="spread", witness=None, margin=None, clauses=(clause,)
-            )
-        )
+        check(msgspec.structs.replace(VIOLATION, clause="spread", witness=None, margin=None, clauses=(clause,)))
     )
 
     assert "    statistic   12.3 on gauss K=64, confidence limits 11.9 to 12.7, bound 1\n" in text
@@ -194,15 +191,10 @@ def test_missing_decisions_are_named_with_what_to_do():
 
 def test_an_undecided_clause_shows_its_reason():
     clause = ClauseResult("close", Status.UNDECIDED, margin(0.9, 1.2), 10, 3, "oracle width")
-    text = render(
-        check(contract(Status.UNDECIDED, reason="3 of 10 cases are undecided", clauses=(clause,)))
-    )
+    text = render(check(contract(Status.UNDECIDED, reason="3 of 10 cases are undecided", clauses=(clause,))))
 
     assert "undecided  C-PRC-01-MATMUL  3 of 10 cases are undecided\n" in text
-    assert (
-        "    clause      close undecided (10 cases, 3 undecided, margin 1.2): oracle width\n"
-        in text
-    )
+    assert "    clause      close undecided (10 cases, 3 undecided, margin 1.2): oracle width\n" in text
 
 
 def test_errors_stand_apart_from_verdicts():
@@ -210,10 +202,7 @@ def test_errors_stand_apart_from_verdicts():
     text = render(check(errors=errors))
 
     assert "error       adapter torch: PyTorch is not installed\n" in text
-    assert (
-        "verdict     none: something could not be decided or could not be run (exit status 3)"
-        in text
-    )
+    assert "verdict     none: something could not be decided or could not be run (exit status 3)" in text
 
 
 def test_typings_stand_on_each_line_when_they_differ():
@@ -230,9 +219,7 @@ def test_verbose_shows_every_clause_the_claims_and_the_environment():
     result = check(contract(clauses=(clause,)))
 
     assert "close conform" not in render(result)
-    assert "    clause      close conform (912 cases, margin 0.11)\n" in render(
-        result, verbose=True
-    )
+    assert "    clause      close conform (912 cases, margin 0.11)\n" in render(result, verbose=True)
     assert "    claimed     accumulator = f32\n" in render(result, verbose=True)
     assert "numpy       2.4.6\n" in render(result, verbose=True)
 
@@ -241,12 +228,7 @@ def test_verbose_shows_every_clause_the_claims_and_the_environment():
 def test_prose_keeps_within_the_width_and_loses_no_word(width):
     message = "adds one term after another although a tree is declared and measured " * 3
     violation = msgspec.structs.replace(VIOLATION, message=message, witness=None)
-    rows = [
-        span.text
-        for line in text_lines(check(violation), width=width)
-        for span in line
-        if span.style == "cause"
-    ]
+    rows = [span.text for line in text_lines(check(violation), width=width) for span in line if span.style == "cause"]
 
     assert all(len(row) + 16 <= width for row in rows)
     assert " ".join(rows) == f"accumulator_f16: {message.strip()}"
@@ -308,6 +290,12 @@ def test_a_margin_that_is_not_one_never_prints_as_one():
     assert brief(Float.of(float("nan"))) == "nan"
 
 
+def test_a_rate_is_rounded_up_so_that_it_stays_a_limit():
+    rates = (0.01, 0.0050368, 0.0099, 0.00991, 1.0, 0.00000123, 0.1000000001)
+
+    assert [at_most(Float.of(rate)) for rate in rates] == [*("0.01", "0.0051", "0.0099", "0.01", "1", "1.3e-6", "0.11")]
+
+
 def test_percentages_keep_every_digit():
     assert [percent(Float.of(c)) for c in (0.99, 0.999, 0.5, 1.0, 0.123456)] == [
         *("99 %", "99.9 %", "50 %", "100 %", "12.3456 %")
@@ -315,9 +303,7 @@ def test_percentages_keep_every_digit():
 
 
 def test_concise_is_one_line_a_contract_and_an_error():
-    text = concise.render(
-        check(contract(), VIOLATION, errors=(HarnessError("worker", "could not be started"),))
-    )
+    text = concise.render(check(contract(), VIOLATION, errors=(HarnessError("worker", "could not be started"),)))
 
     assert text == (
         "numpy:matmul: C-PRC-01-MATMUL [A=f32,B=f32,C=f32]: conform: "

@@ -74,12 +74,12 @@ def test_factors_stored_transposed_are_laid_out_as_stored():
 @pytest.mark.parametrize(
     ("signature", "meaning"),
     [
-        ("X: T[N]) -> Y: T[]", "Y[] = max[i < N](X[i])"),
-        ("X: T[N]) -> Y: T[]", "Y[] = sum[i < N](X[i] + X[i])"),
-        ("X: T[N]) -> Y: T[]", "Y[] = sum[i < N](X[i] * X[i])"),
-        ("X: T[N], Z: T[N]) -> Y: T[]", "Y[] = sum[i < N](X[i] * exp(Z[i]))"),
+        ("X: T[*L, N]) -> Y: T[*L]", "Y[*l] = max[i < N](X[*l, i])"),
+        ("X: T[*L, N]) -> Y: T[*L]", "Y[*l] = sum[i < N](X[*l, i] + X[*l, i])"),
+        ("X: T[*L, N]) -> Y: T[*L]", "Y[*l] = sum[i < N](X[*l, i] * X[*l, i])"),
+        ("X: T[M, N], Z: T[N]) -> Y: T[M]", "Y[m] = sum[i < N](X[m, i] * exp(Z[i]))"),
         ("X: T[N], Z: T[M]) -> Y: T[M]", "Y[m] = sum[i < N](X[i] * Z[m])"),
-        ("X: T[N, N]) -> Y: T[]", "Y[] = sum[i < N](X[i, i])"),
+        ("X: T[*L, N, N]) -> Y: T[*L]", "Y[*l] = sum[i < N](X[*l, i, i])"),
     ],
 )
 def test_meanings_that_are_no_sum_of_products_are_not_applicable(signature, meaning):

@@ -237,9 +237,7 @@ def test_a_file_that_exists_is_not_replaced_by_accident(tmp_path):
 
 
 def test_a_file_that_cannot_be_created_is_an_error_before_anything_runs(tmp_path):
-    with pytest.raises(
-        TraceError, match=r"cannot create the trace `.*`: no such file or directory"
-    ):
+    with pytest.raises(TraceError, match=r"cannot create the trace `.*`: no such file or directory"):
         open_trace(tmp_path / "missing" / "run.jsonl", HEADER)
 
 

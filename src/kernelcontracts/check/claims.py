@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelcontracts.check.errors import RequestError
-from kernelcontracts.kernels.claims_literal import ClaimsLiteralError, read_claims
+from kernelcontracts.kernels.claims_literal import ClaimsError, read_claims
 from kernelcontracts.lang.claims import claims_for, from_assignments, from_literal
 from kernelcontracts.lang.decisions import ClaimError
 from kernelcontracts.lang.decl import ClaimSheet
@@ -47,7 +47,7 @@ def gather_claims(request: Request, *, file: str | None, assignments: Sequence[s
     try:
         base = _from_file(file, request) if file is not None else _own(request)
         given = from_assignments(assignments, operator)
-    except (ClaimError, ClaimsLiteralError) as error:
+    except (ClaimError, ClaimsError) as error:
         raise RequestError(str(error)) from error
     if not given:
         return base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App
 
-from kernelcontracts.cli import checking, language
+from kernelcontracts.cli import checking, language, tolerance
 
 
 def build(version: str) -> App:
@@ -17,4 +17,5 @@ def build(version: str) -> App:
     )
     checking.register(app)
     language.register(app)
+    tolerance.register(app)
     return app

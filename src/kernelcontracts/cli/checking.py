@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from kernelcontracts.cli.threads import load_numpy_with_one_thread
+
 if TYPE_CHECKING:
     from kernelcontracts.check.claims import Sourced
     from kernelcontracts.check.request import Request
@@ -82,6 +84,7 @@ def check(
     The kernel is `numpy:matmul`, `torch:softmax`, `emulator:matmul?accumulator=f16`, or `file.py:function`.
     Exit status: 0 all conform, 1 a violation, 2 usage, 3 could not decide or could not run.
     """
+    load_numpy_with_one_thread()
     from kernelcontracts.check.claims import gather_claims
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.check.request import resolve
@@ -184,6 +187,7 @@ def plan(
     library: tuple[str, ...] = (),
 ) -> int:
     """Print what would be measured for an operator: strata, shapes, cases and the rate they establish."""
+    load_numpy_with_one_thread()
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.check.request import resolve
     from kernelcontracts.cli.planning import plan_lines
@@ -218,6 +222,7 @@ def replay(
 
     Exit status: 1 if a violation repeats, 0 if none does, 2 usage, 3 if there is nothing to replay.
     """
+    load_numpy_with_one_thread()
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.check.replay import replay as run
     from kernelcontracts.cli.replaying import replay_lines
@@ -229,6 +234,8 @@ def replay(
     try:
         read = read_trace(trace)
         witnesses = tuple(line for line in read.lines if isinstance(line, Witness))
+        if read.truncated:
+            print(f"kc: {read.truncated}", file=sys.stderr)
         if not witnesses:
             return _fail(f"`{trace}` holds no witness: no violation was recorded in it", UNDECIDED)
         answers = run(read.header, witnesses, _library(library), kernel=kernel)
@@ -248,6 +255,7 @@ def calibrate(
     library: tuple[str, ...] = (),
 ) -> int:
     """Show that contracts tell good kernels from bad ones: the three states, mutants, and where each is detected."""
+    load_numpy_with_one_thread()
     from kernelcontracts.calibrate.run import calibrate as run
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.cli.calibrating import chosen, head_lines, result_lines, table_lines

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kernelcontracts.kernels.observation import Observation
 
 Array: TypeAlias = NDArray[Any]
-Doubles: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[Any]
 Shape: TypeAlias = "Mapping[str, int | tuple[int, ...]]"
 
 

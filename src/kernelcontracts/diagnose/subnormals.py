@@ -18,45 +18,37 @@ PRESERVE, FLUSH = Choice("preserve"), Choice("flush")
 def daz_in(bench: Bench) -> Choice | None:
     """Say whether subnormal operands are read as zeros, or ``None`` where no output could show it."""
     if not bench.product:
-        return _read(bench, _just_above_normal(bench))
-    answers = [_read(bench, _scaled_up(bench, side=side), second=bool(side)) for side in (0, 1)]
+        return _read_in_sum(bench)
+    answers = [_read_in_product(bench, side) for side in (0, 1)]
     if FLUSH in answers:
         return FLUSH
     return PRESERVE if answers == [PRESERVE, PRESERVE] else None
 
 
-def _scaled_up(bench: Bench, *, side: int) -> tuple[Doubles, float] | None:
-    """Return one term: the smallest subnormal of an operand times the largest power of two of the other."""
+def _read_in_product(bench: Bench, side: int) -> Choice | None:
+    """Multiply the smallest subnormal of one operand by the largest power of two of the other."""
     fmt, other = bench.formats[side], bench.formats[1 - side]
-    exponent = fmt.lsb_min + other.emax
-    if not bench.output.emin <= exponent <= bench.output.emax:
-        exponent = min(max(exponent, bench.output.emin), 0)
-    if exponent - fmt.lsb_min > other.emax or exponent - fmt.lsb_min < other.lsb_min:
+    small, large = float(fmt.minsub), 2.0**other.emax
+    if not bench.output.minnormal <= small * large <= bench.output.maxfinite:
         return None
-    return np.array([[2.0**exponent]]), 2.0**exponent
+    pair = (small, large) if side == 0 else (large, small)
+    return _named(bench.product_of(*pair), kept=small * large, flushed=0.0)
 
 
-def _just_above_normal(bench: Bench) -> tuple[Doubles, float] | None:
-    """Return two terms, one subnormal, whose sum is a normal number with a last bit from the subnormal."""
-    fmt, out = bench.formats[0], bench.output
-    if out.emin > fmt.emin or out.precision < fmt.precision:
+def _read_in_sum(bench: Bench) -> Choice | None:
+    """Add half the smallest normal number to it: the sum is normal, whatever results are flushed."""
+    fmt = bench.formats[0]
+    if bench.output.emin > fmt.emin:
         return None
-    normal, subnormal = float(fmt.minnormal), float(fmt.minsub)
-    return np.array([[normal, subnormal]]), normal + subnormal
+    normal = float(fmt.minnormal)
+    result = bench.sums(np.array([[normal, normal / 2]]))
+    return None if result is None else _named(float(result[0]), kept=1.5 * normal, flushed=normal)
 
 
-def _read(
-    bench: Bench, probe: tuple[Doubles, float] | None, *, second: bool = False
-) -> Choice | None:
-    if probe is None:
-        return None
-    terms, expected = probe
-    result = bench.sums(terms, second=second)
-    if result is None:
-        return None
-    if result[0] == expected:
+def _named(result: float | None, *, kept: float, flushed: float) -> Choice | None:
+    if result == kept:
         return PRESERVE
-    return FLUSH if abs(result[0]) < expected else None
+    return FLUSH if result == flushed else None
 
 
 def ftz_out(bench: Bench) -> Choice | None:
@@ -66,11 +58,7 @@ def ftz_out(bench: Bench) -> Choice | None:
     if terms is None:
         return None
     result = bench.sums(terms)
-    if result is None:
-        return None
-    if result[0] == target:
-        return PRESERVE
-    return FLUSH if result[0] == 0 else None
+    return None if result is None else _named(float(result[0]), kept=target, flushed=0.0)
 
 
 def _terms_for(bench: Bench, target: float) -> Doubles | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +29,13 @@ class Bench:
         The kernel.
     shape
         The shape at which to ask: kernels may change their ways with it.
+    measured
+        What probes have found that others build on.
     """
 
     candidate: Candidate
     shape: Shape
+    measured: dict[str, int | None] = field(default_factory=dict)
 
     @property
     def product(self) -> bool:
@@ -98,16 +101,23 @@ class Bench:
         full = np.zeros((len(terms), max(self.length, int(positions.max()) + 1)))
         np.put_along_axis(full, positions, terms, axis=1)
         if self.product:
-            return self._products(full, second=second)
+            return self._products(*self._factors(full, second=second))
         return self._rows(full)
 
-    def _products(self, terms: Doubles, *, second: bool) -> Doubles | None:
+    def product_of(self, a: float, b: float) -> float | None:
+        """Return the sum of one product of two given operands, or ``None``."""
+        length = max(self.length, 1)
+        left, right = np.zeros((1, length)), np.zeros((1, length))
+        left[0, 0], right[0, 0] = a, b
+        result = self._products(left, right)
+        return None if result is None else float(result[0])
+
+    def _products(self, left: Doubles, right: Doubles) -> Doubles | None:
         lead = leading(self.shape)
         rows, columns = dimension(self.shape, "M"), dimension(self.shape, "N")
-        count, length = terms.shape
+        count, length = left.shape
         a, b = np.zeros((*lead, rows, length)), np.zeros((*lead, length, columns))
         first = (0,) * len(lead)
-        left, right = self._factors(terms, second=second)
         a[first][:count] = left
         b[first][:, :count] = right.T
         c = self.candidate.run({"A": a, "B": b})

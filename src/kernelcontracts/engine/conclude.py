@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcontracts.engine.result import ClauseResult, Float, Margin, Statistic, Status
-from kernelcontracts.stats.binomial import upper_limit
+from kernelcontracts.stats.binomial import establishes, upper_limit
 from kernelcontracts.stats.coverage import reached_rate, required_cases
+from kernelcontracts.stats.limits import bonferroni
 
 if TYPE_CHECKING:
     from kernelcontracts.engine.run import Run
@@ -39,7 +40,7 @@ class Conclusion:
 def level_of(run: Run) -> float:
     """Return the confidence of each one-sided limit: Bonferroni over the statistical cells."""
     _, confidence = run.plan.promised
-    return 1 - (1 - confidence) / max(1, len(run.cells))
+    return float(bonferroni(confidence, max(1, len(run.cells))))
 
 
 def conclude(run: Run) -> Conclusion:
@@ -65,7 +66,7 @@ def _without_violation(run: Run, clauses: tuple[ClauseResult, ...]) -> Conclusio
     for clause in clauses:
         if clause.verdict is Status.UNDECIDED:
             return Conclusion(Status.UNDECIDED, clause.clause, p, confidence, clause.reason, clauses)
-    if p > promised:
+    if not establishes(run.undecided, run.cases, p=promised, confidence=confidence):
         need = required_cases(promised, confidence)
         reason = (
             f"too few cases: {run.cases} of the {need} needed for a failure rate of at most {promised:g} at "

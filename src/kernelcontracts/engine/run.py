@@ -171,7 +171,8 @@ def measure(
         observed = seen[planned.index][1] if seen is not None else candidate.observe(case)
         findings = list(run.judge.findings(planned, scopes, observed))
         _count(run, planned, case, observed, findings)
-        run.judge.contributions(planned, scopes, observed, run.cells)
+        if planned.statistical or not run.plan.averages:
+            run.judge.contributions(planned, scopes, observed, run.cells)
         if listener is not None:
             listener.case(run.plan, planned, observed, findings)
         if len(run.failures) >= enough:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.engine.result import Status
-from kernelcontracts.stats.limits import mean_limits
+from kernelcontracts.stats.limits import magnitude_limits, rms_limits
 
 if TYPE_CHECKING:
     from kernelcontracts.engine.plan import PlannedCase
@@ -101,13 +101,10 @@ class Cell:
 
     def limits(self, level: float) -> tuple[float, float, float]:
         """Return the statistic and its one-sided confidence limits, each at ``level``."""
-        low, high = mean_limits(self.values, level)
         centre = math.fsum(self.values) / len(self.values) if all(map(math.isfinite, self.values)) else math.inf
         if self.kind == "rms":
-            return math.sqrt(centre), math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
-        # limits of |mean|: the interval's distance from zero, and its far end
-        near = max(low, -high, 0.0)
-        return abs(centre), near, max(abs(low), abs(high))
+            return math.sqrt(centre), *rms_limits(self.values, level)
+        return abs(centre), *magnitude_limits(self.values, level)
 
     def status(self, level: float) -> Status:
         """Judge the cell; a non-finite value convicts, since a right kernel has none on these strata."""

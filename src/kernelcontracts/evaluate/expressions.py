@@ -205,5 +205,5 @@ def _choice_argument(arg: Expr, scope: Scope) -> int | str:
     if isinstance(arg, Name):
         return arg.id
     value = evaluate(arg, scope)
-    assert isinstance(value, Fraction | int) and not isinstance(value, Field)
+    assert isinstance(value, Fraction | int), "arguments of a decision's value are names or numbers"
     return int(value)

@@ -10,11 +10,13 @@ from kernelcontracts.evaluate import arithmetic
 from kernelcontracts.evaluate.field import Dims, Field, Tensor, axes_of
 from kernelcontracts.evaluate.structure import indexed
 from kernelcontracts.lang.expr import Binary, Call, Expr, Index, Name, Number, Reduce, Star
-from kernelcontracts.numerics import elementary, reductions
+from kernelcontracts.numerics import compensated, elementary, reductions
 from kernelcontracts.numerics.exact import exact_matmul, exact_sum
+from kernelcontracts.numerics.interval import Interval, of_fraction
 
 if TYPE_CHECKING:
     from kernelcontracts.evaluate.case import Case
+    from kernelcontracts.numerics.exact import Real
 
 
 def meaning_of(case: Case) -> Any:
@@ -96,7 +98,7 @@ def _sum(expr: Reduce, case: Case) -> Field:
     rest = tuple(d for d in value.dims if d != expr.binder)
     if value.value.lo is value.value.hi:
         real = exact_sum(value.value.lo, axes[0])
-        return Field(rest, real.interval, real)
+        return Field(rest, tightened(real), real)
     return Field(rest, reductions.total(value.value, axes))
 
 
@@ -107,4 +109,31 @@ def _contraction(left: Tensor, right: Tensor, binder: str) -> Field | None:
     if left.dims[:-2] != right.dims[:-2]:
         return None
     real = exact_matmul(left.exact, right.exact)
-    return Field(left.dims[:-1] + right.dims[-1:], real.interval, real)
+    return Field(left.dims[:-1] + right.dims[-1:], tightened(real), real)
+
+
+NARROW = 2.0**-40
+"""Relative width up to which an enclosure is left as it is: 2^-16 of an f32 spacing, far below any tolerance."""
+
+
+def tightened(real: Real) -> Interval:
+    """Return a real's enclosure, made narrow where cancellation or a wide row left it wide.
+
+    The fast enclosure is as wide as the norms of the rows say; a small element beside large ones then drowns in
+    it. Such elements are summed again as pairs of floats, and exactly where even those do not suffice.
+    """
+    lo, hi = real.interval.lo, real.interval.hi
+    with np.errstate(invalid="ignore"):
+        wide = np.flatnonzero((hi - lo) > NARROW * np.minimum(abs(lo), abs(hi)))
+    if wide.size == 0:
+        return real.interval
+    low, high = lo.ravel().copy(), hi.ravel().copy()
+    below, above = compensated.ends(real.pairs(wide))
+    known = ~(np.isnan(below) | np.isnan(above))
+    low[wide[known]], high[wide[known]] = below[known], above[known]
+    with np.errstate(invalid="ignore"):
+        still = wide[~known | ((above - below) > NARROW * np.minimum(abs(below), abs(above)))]
+    for i in still.tolist():
+        exactly = of_fraction(real.fraction(i))
+        low[i], high[i] = exactly.lo, exactly.hi
+    return Interval(low.reshape(lo.shape), high.reshape(lo.shape))

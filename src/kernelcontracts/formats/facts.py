@@ -29,8 +29,8 @@ class Format:
     emin, emax
         Exponents of the smallest normal number ``2^emin`` and of the largest binade ``2^emax``.
     maxfinite
-        The largest finite number. It is not derived from `precision` and `emax`, since f8e4m3 gives the top
-        significand of its last binade to NaN.
+        The largest finite number. It is not derived from `precision` and `emax`, since f8e4m3 gives
+        the top significand of its last binade to NaN.
     has_inf, has_nan
         Whether the format encodes infinities and NaN.
     storage_bits
@@ -69,7 +69,8 @@ class Format:
     def unit_roundoff(self, mode: str = "rne") -> Fraction:
         """Bound of the relative error of one rounding in the normal range.
 
-        Half a spacing for rounding to nearest (``rne``), a whole one for truncation (``rz``); Higham,
+        Half a spacing for rounding to nearest (``rne``), a whole one for truncation (``rz``);
+        Higham,
         *Accuracy and Stability of Numerical Algorithms*, 2002, theorem 2.2.
 
         Raises
@@ -103,7 +104,8 @@ TF32: Final = _binary("tf32", 11, 127, None)
 F16: Final = _binary("f16", 11, 15, 16)
 #: bfloat16: the upper half of f32.
 BF16: Final = _binary("bf16", 8, 127, 16)
-#: OFP8 E4M3: no infinity, NaN in the top significand, so the largest number is 1.75 * 2^8 and emin is -6.
+#: OFP8 E4M3: no infinity, NaN in the top significand, so the largest number is 1.75 * 2^8 and emin
+#: is -6.
 F8E4M3: Final = Format("f8e4m3", 4, -6, 8, Fraction(448), has_inf=False, storage_bits=8)
 #: OFP8 E5M2: an IEEE-like format with infinities.
 F8E5M2: Final = _binary("f8e5m2", 3, 15, 8)
@@ -142,8 +144,8 @@ def accumulator_format(name: str, width: int | None = None) -> Format:
     KeyError
         If `name` is no format.
     ValueError
-        If `width` is not within 1 to 52: beyond that the values would not fit the 53 bits of f64, in
-        which they are held.
+        If `width` is not within 1 to 52: beyond that the values would not fit the 53 bits of f64,
+        in which they are held.
     """
     base = format_named(name)
     if width is None or width == base.precision - 1:

@@ -32,11 +32,7 @@ class Address:
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        head = (
-            f"{self.path}:{self.target}"
-            if self.adapter == "file"
-            else f"{self.adapter}:{self.target}"
-        )
+        head = f"{self.path}:{self.target}" if self.adapter == "file" else f"{self.adapter}:{self.target}"
         if not self.options:
             return head
         return head + "?" + "&".join(f"{key}={value}" for key, value in self.options)
@@ -65,9 +61,7 @@ def parse_address(text: str) -> Address:
     for part in query.split("&") if query else []:
         key, equals, value = part.partition("=")
         if not equals or not key:
-            raise AddressError(
-                f"`{part}` in `{text}` is not an option; expected `name=value` after `?`"
-            )
+            raise AddressError(f"`{part}` in `{text}` is not an option; expected `name=value` after `?`")
         options.append((key, unquote(value)))
     if where.endswith(".py"):
         return Address("file", target, where, tuple(options))

@@ -55,9 +55,7 @@ def read_claims(path: str | Path) -> dict[str, Any] | None:
         return None
     if len(values) > 1:
         lines = " and ".join(str(value.lineno) for value in values)
-        raise ClaimsError(
-            f"`{file.name}` assigns `{NAME}` more than once, in lines {lines}; keep one"
-        )
+        raise ClaimsError(f"`{file.name}` assigns `{NAME}` more than once, in lines {lines}; keep one")
     return _literal(values[0], file)
 
 

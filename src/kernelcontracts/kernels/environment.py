@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 #: Variables that choose code paths inside numerical libraries, and so the bits of a result.
@@ -26,17 +25,13 @@ _VARIABLES = (
     "NPY_ENABLE_CPU_FEATURES",
 )
 
+_LIBRARIES = ("numpy", "ml_dtypes", "torch")
+
 
 def _versions() -> dict[str, str]:
-    found = {}
-    for name in ("numpy", "ml_dtypes", "torch"):
-        # only what is loaded can have an influence; asking the metadata alone would name what is merely installed
-        if name in sys.modules:
-            try:
-                found[name] = version(name)
-            except PackageNotFoundError:
-                found[name] = str(getattr(sys.modules[name], "__version__", "unknown"))
-    return found
+    # only what is loaded can have an influence; the metadata would name what is merely installed
+    loaded = {name: sys.modules[name] for name in _LIBRARIES if name in sys.modules}
+    return {name: str(getattr(module, "__version__", "unknown")) for name, module in loaded.items()}
 
 
 def _blas() -> dict[str, str]:
@@ -62,11 +57,8 @@ def _cpu() -> dict[str, str]:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {"cpu": platform.processor() or platform.machine()}
-    fields = dict(
-        (part.strip() for part in line.split(":", 1))
-        for line in text.split("\n\n", 1)[0].splitlines()
-        if ":" in line
-    )
+    pairs = (line.partition(":") for line in text.split("\n\n", 1)[0].splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
     flags = " ".join(sorted(fields.get("flags", fields.get("Features", "")).split()))
     digest = hashlib.sha256(flags.encode()).hexdigest()[:16]
     return {"cpu": fields.get("model name", platform.machine()), "cpu_flags_sha256": digest}

@@ -60,9 +60,7 @@ def _up(value: int) -> int:
     return -(-value // PAGE) * PAGE
 
 
-def _strides(
-    shape: tuple[int, ...], item: int, layout: str
-) -> tuple[tuple[int, ...], int, int, int]:
+def _strides(shape: tuple[int, ...], item: int, layout: str) -> tuple[tuple[int, ...], int, int, int]:
     """Return strides, total bytes, bytes of a row's elements, and bytes from row to row."""
     if layout not in LAYOUTS:
         known = ", ".join(f"`{name}`" for name in LAYOUTS)

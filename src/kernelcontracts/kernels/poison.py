@@ -10,12 +10,12 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from kernelcontracts.formats.arrays import bits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
 #: Storage bits and fraction bits of the formats that have quiet NaNs with a payload.
 _IEEE_LIKE = {"f64": (64, 52), "f32": (32, 23), "f16": (16, 10), "bf16": (16, 7), "f8e5m2": (8, 2)}

@@ -151,11 +151,7 @@ class WorkerProcess:
     @property
     def isolation(self) -> tuple[str, ...]:
         """Return what the parent does to hold the worker, in words."""
-        watch = (
-            "resident memory watched"
-            if _CAN_WATCH
-            else "resident memory not watched on this system"
-        )
+        watch = "resident memory watched" if _CAN_WATCH else "resident memory not watched on this system"
         return ("own process group", "time limit", watch)
 
     @property
@@ -196,10 +192,7 @@ class WorkerProcess:
                 looked = now
                 if over := self._over_memory():
                     return over
-            ready = {
-                descriptor
-                for descriptor, _ in self._poll.poll(min(_TICK, deadline - now) * 1000 + 1)
-            }
+            ready = {descriptor for descriptor, _ in self._poll.poll(min(_TICK, deadline - now) * 1000 + 1)}
             if self._output in ready and not self._drain():
                 self._poll.unregister(self._output)
             if self._replies in ready:

@@ -1,4 +1,4 @@
-"""In the worker: arrays that a kernel made itself. Are they what was asked for, and are they new?"""
+"""In the worker, what a kernel returned: is it what was asked for, and is it new."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Kept:
 def _digest(arrays: Mapping[str, np.ndarray]) -> int:
     value = 0
     for array in arrays.values():
-        value = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8), value)
+        value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value
 
 
@@ -59,21 +59,18 @@ def check(found: Any, place: Place) -> np.ndarray:
         If it is no array, or of another shape or format.
     """
     expected = f"an array of {place.format} {place.shape}"
+    if isinstance(found, np.generic) and place.shape == ():
+        found = np.asarray(found)  # numpy's own habit, for an output without dimensions
     if not isinstance(found, _ndarray):
-        # a scalar for an output without dimensions is numpy's own habit
-        if isinstance(found, np.generic) and place.shape == ():
-            found = np.asarray(found)
-        else:
-            raise MalformedError(
-                f"returned `{type(found).__name__}`, expected {expected} for `{place.name}`"
-            )
+        kind = type(found)
+        hint = "; for tensors add `?arrays=torch`" if kind.__module__ == "torch" else ""
+        raise MalformedError(f"returned `{kind.__name__}`, expected {expected} for `{place.name}`{hint}")
     if found.shape != place.shape:
-        raise MalformedError(
-            f"returned shape {found.shape} for `{place.name}`, expected {place.shape}"
-        )
+        raise MalformedError(f"returned shape {found.shape} for `{place.name}`, expected {place.shape}")
     if found.dtype != _dtype(place):
         raise MalformedError(f"returned {found.dtype} for `{place.name}`, expected {place.format}")
-    return found
+    array: np.ndarray = found
+    return array
 
 
 def _dtype(place: Place) -> np.dtype[Any]:
@@ -90,7 +87,8 @@ def alias_of(array: np.ndarray, inputs: Mapping[str, np.ndarray]) -> str:
 
 def _shares(left: np.ndarray, right: np.ndarray) -> bool:
     try:
-        return bool(_shares_memory(left, right, max_work=100_000))
+        # the stubs know two of the values that `max_work` may have
+        return bool(_shares_memory(left, right, max_work=100_000))  # type: ignore[arg-type]  # as said
     except Exception:  # noqa: BLE001 - numpy's TooHardError: the ranges overlap, which is enough
         return True
 
@@ -122,8 +120,7 @@ class Returned:
         """Poison what is kept, with the bits of the output of the same format."""
         by_dtype = {_dtype(place): value for place, value in zip(places, poison, strict=True)}
         self._kept = [
-            _Kept(k.array, _try_fill(k.array, by_dtype.get(k.array.dtype)), k.content, k.inputs)
-            for k in self._kept
+            _Kept(k.array, _try_fill(k.array, by_dtype.get(k.array.dtype)), k.content, k.inputs) for k in self._kept
         ]
 
     def repeats(self, array: np.ndarray, inputs: Mapping[str, np.ndarray]) -> bool:
@@ -140,9 +137,7 @@ class Returned:
         if array.size == 0:
             return
         fixed = not array.flags.writeable
-        entry = _Kept(
-            array, False, _digest({"": array}) if fixed else 0, _digest(inputs) if fixed else 0
-        )
+        entry = _Kept(array, False, _digest({"": array}) if fixed else 0, _digest(inputs) if fixed else 0)
         self._kept = [entry, *self._kept[: _KEPT - 1]]
         while len(self._kept) > 1 and sum(k.array.nbytes for k in self._kept) > _KEPT_BYTES:
             self._kept.pop()
@@ -172,9 +167,7 @@ def take(
     places = request.outputs
     results = (result,) if len(places) == 1 else result
     if not isinstance(results, (tuple, list)) or len(results) != len(places):
-        raise MalformedError(
-            f"returned `{type(results).__name__}`, expected a tuple of {len(places)} arrays"
-        )
+        raise MalformedError(f"returned `{type(results).__name__}`, expected a tuple of {len(places)} arrays")
     arrays = [check(found, place) for found, place in zip(results, places, strict=True)]
     aliases = [alias_of(array, inputs) for array in arrays]
     repeated = tuple(returned.repeats(array, inputs) for array in arrays)

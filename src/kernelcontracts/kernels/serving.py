@@ -109,9 +109,7 @@ class Worker:
         self._kernel = self._adapter.load(request.target, request.operator, request.options)
         self._owned = takes_out(self._kernel)
         environment = of_worker() | self._adapter.provenance()
-        return LoadReply(
-            ok=True, takes_out=self._owned, environment=environment, isolation=isolation
-        )
+        return LoadReply(ok=True, takes_out=self._owned, environment=environment, isolation=isolation)
 
     def _memory(self, size: int) -> memoryview:
         if self._map is None or size > self._size:
@@ -128,9 +126,7 @@ class Worker:
         inputs = {place.name: view(memory, place) for place in request.inputs}
         try:
             if self._owned:
-                return self._call_into(
-                    request, inputs, [view(memory, place) for place in request.outputs]
-                )
+                return self._call_into(request, inputs, [view(memory, place) for place in request.outputs])
             return self._call_returning(request, inputs, memory)
         except MalformedError as error:
             return CallReply(request.number, "malformed", message=str(error))
@@ -141,23 +137,17 @@ class Worker:
         out: Any = buffers[0] if len(buffers) == 1 else tuple(buffers)
         result = self._kernel(*inputs.values(), out=out)
         if result is NotImplemented:
-            return CallReply(
-                request.number, "declined", message="the kernel returned `NotImplemented`"
-            )
+            return CallReply(request.number, "declined", message="the kernel returned `NotImplemented`")
         other = result is not None and result is not out
         note = "returned something besides writing to `out`; only `out` counts" if other else ""
         return CallReply(request.number, "completed", note=note)
 
-    def _call_returning(
-        self, request: CallRequest, inputs: Mapping[str, np.ndarray], memory: memoryview
-    ) -> CallReply:
+    def _call_returning(self, request: CallRequest, inputs: Mapping[str, np.ndarray], memory: memoryview) -> CallReply:
         self._returned.poison(request.outputs, request.poison)
         use_up_fresh_memory(request.outputs, request.poison)
         result = self._kernel(*inputs.values())
         if result is NotImplemented:
-            return CallReply(
-                request.number, "declined", message="the kernel returned `NotImplemented`"
-            )
+            return CallReply(request.number, "declined", message="the kernel returned `NotImplemented`")
         return take(result, request, inputs, memory, self._returned)
 
     def serve(self) -> None:
@@ -179,6 +169,4 @@ class Worker:
         try:
             return self.call(request)
         except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is an observation
-            return CallReply(
-                request.number, "raised", kind=type(error).__name__, message=_text(error)
-            )
+            return CallReply(request.number, "raised", kind=type(error).__name__, message=_text(error))

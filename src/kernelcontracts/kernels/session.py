@@ -97,15 +97,11 @@ class Session:
         )
         answer = process.ask(pack(request), self._limits.start_seconds)
         if isinstance(answer, Ended):
-            raise KernelLoadError(
-                f"`{address}` could not be loaded: {answer.message}{_printed(process)}"
-            )
+            raise KernelLoadError(f"`{address}` could not be loaded: {answer.message}{_printed(process)}")
         try:
             reply = msgspec.msgpack.decode(answer, type=LoadReply)
         except msgspec.MsgspecError as error:
-            raise KernelLoadError(
-                f"`{address}` wrote bytes of its own on the channel while it was loaded"
-            ) from error
+            raise KernelLoadError(f"`{address}` wrote bytes of its own on the channel while it was loaded") from error
         if not reply.ok:
             raise KernelLoadError(f"`{address}` could not be loaded: {reply.message}")
         return reply
@@ -189,9 +185,7 @@ class Session:
         try:
             self._start()
         except KernelLoadError as error:
-            return Observation(
-                Outcome.DIED, message=f"the worker could not be started again: {error}"
-            )
+            return Observation(Outcome.DIED, message=f"the worker could not be started again: {error}")
         cost = f"starting a new worker takes {time.perf_counter() - began:.2g} s"
         if not any(note.startswith("starting a new worker") for note in self.notes):
             self.notes.append(cost)

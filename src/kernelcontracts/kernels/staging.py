@@ -15,6 +15,7 @@ from kernelcontracts.formats.arrays import bits, dtype_of
 from kernelcontracts.kernels.layout import PAGE, fences_hold, fill_fences, lay_out, view
 from kernelcontracts.kernels.observation import Observation, Outcome
 from kernelcontracts.kernels.poison import choose, fill, fresh_pattern, survives
+from kernelcontracts.kernels.wire import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from kernelcontracts.kernels.arena import Arena
     from kernelcontracts.kernels.wire import CallReply
     from kernelcontracts.lang.decl import Operator
-
-#: Where a format has no bits to spare, an output counts as untouched only if all of it is.
-_NOTHING_FREE = -1
 
 
 class Stage:
@@ -50,24 +48,19 @@ class Stage:
         *,
         turn: int,
     ) -> None:
-        self._given = {
-            p.name: _as_declared(p.name, inputs[p.name], types[p.name]) for p in operator.inputs
-        }
+        self._given = {p.name: _as_declared(p.name, inputs[p.name], types[p.name]) for p in operator.inputs}
         tensors = {name: (types[name], array.shape) for name, array in self._given.items()}
         results = [p.name for p in operator.outputs]
-        self._zones, self.size = lay_out(
-            tensors | {n: (types[n], tuple(output_shapes[n])) for n in results}, layouts
-        )
+        self._zones, self.size = lay_out(tensors | {n: (types[n], tuple(output_shapes[n])) for n in results}, layouts)
         self.inputs = tuple(self._zones[name].place for name in self._given)
         self.outputs = tuple(self._zones[name].place for name in results)
         self._marks = {name: self._mark(types[name], nan=turn % 2 == 1) for name in results}
-        self.poison = tuple(max(self._marks[name], 0) for name in results)
+        self.poison = tuple(self._marks[name] or 0 for name in results)
         self._pattern = np.frombuffer(os.urandom(PAGE), np.uint8)
 
-    def _mark(self, fmt: str, *, nan: bool) -> int:
+    def _mark(self, fmt: str, *, nan: bool) -> int | None:
         alike = [array for array in self._given.values() if array.dtype == dtype_of(fmt)]
-        chosen = choose(fmt, alike, nan=nan)
-        return _NOTHING_FREE if chosen is None else chosen
+        return choose(fmt, alike, nan=nan)
 
     def write(self, arena: Arena) -> None:
         """Put inputs, poison and fences into the shared memory."""
@@ -97,17 +90,14 @@ class Stage:
         repeated = dict(zip(outputs, reply.repeated, strict=False))
         return Observation(
             outcome,
-            kind=reply.kind,
+            kind=plain(reply.kind),
             message=_sentence(outcome, reply),
             outputs=outputs,
             owned=owned,
             inputs_unchanged={name: self._unchanged(name) for name in self._given},
             guards_unchanged={name: self._fenced(name, owned=owned) for name in self._zones},
-            stale={
-                n: self._stale(n, a, owned=owned) or repeated.get(n, False)
-                for n, a in outputs.items()
-            },
-            alias=reply.alias if done else "",
+            stale={n: self._stale(n, a, owned=owned) or repeated.get(n, False) for n, a in outputs.items()},
+            alias=reply.alias if done and reply.alias in self._given else "",
             seconds=seconds,
             fence=self._pattern.tobytes(),
         )
@@ -122,14 +112,11 @@ class Stage:
         return fences_hold(self._memory, self._zones[name], self._pattern)
 
     def _stale(self, name: str, found: np.ndarray, *, owned: bool) -> bool:
-        if found.size == 0:
-            return False
-        mark, place = self._marks[name], self._zones[name].place
-        if mark == _NOTHING_FREE:
-            return not bits(found).any()
-        if survives(found, mark):
+        mark = self._marks[name]
+        # without a mark, the inputs held every pattern of the format, and nothing can be told
+        if mark is not None and survives(found, mark):
             return True
-        fresh = None if owned else fresh_pattern(place.format)
+        fresh = None if owned else fresh_pattern(self._zones[name].place.format)
         return fresh is not None and survives(found, fresh)
 
 
@@ -140,6 +127,7 @@ def _as_declared(name: str, array: np.ndarray, fmt: str) -> np.ndarray:
 
 
 def _sentence(outcome: Outcome, reply: CallReply) -> str:
-    if outcome is Outcome.RAISED:
-        return f"raised {reply.kind}: {reply.message}" if reply.message else f"raised {reply.kind}"
-    return reply.message
+    said = plain(reply.message)
+    if outcome is not Outcome.RAISED:
+        return said
+    return f"raised {plain(reply.kind)}: {said}" if said else f"raised {plain(reply.kind)}"

@@ -77,6 +77,12 @@ class CallReply(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+def plain(text: str) -> str:
+    """Return text of a candidate's making as one short line that a terminal shows as it is."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[:MAX_TEXT])
+    return " ".join(printable.split())
+
+
 def pack(message: msgspec.Struct) -> bytes:
     """Return a message with its length in front (four bytes, big endian)."""
     body = msgspec.msgpack.encode(message)

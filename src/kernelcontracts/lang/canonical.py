@@ -35,7 +35,7 @@ from kernelcontracts.lang.expr import (
     SetLiteral,
     Star,
 )
-from kernelcontracts.lang.json import kind_of, to_json
+from kernelcontracts.lang.json import key_of, kind_of, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,10 +122,8 @@ def _plain(node: Any, bound: _Bound, **replaced: Data) -> Data:
     """Return the fields of a node that carry meaning, those left out that say nothing."""
     data: dict[str, Data] = {"kind": kind_of(node)}
     for name in _meaningful(type(node)):
-        if name in replaced:
-            data[name] = replaced[name]
-        else:
-            data[name] = _data(getattr(node, name), bound)
+        value = replaced[name] if name in replaced else _data(getattr(node, name), bound)
+        data[key_of(type(node), name)] = value
     return data
 
 

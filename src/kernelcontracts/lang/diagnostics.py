@@ -100,6 +100,7 @@ CODES: dict[str, Code] = {
         _entry("E0104", "unknown-edition", "the file is written in an edition this tool does not know"),
         _entry("E0105", "module-path", "the module's name and the file's name differ"),
         _entry("E0106", "unreadable-source", "the file is not a source text"),
+        _entry("E0107", "format-refused", "formatting would change what the file says"),
         _entry("E0201", "unknown-name", "a name means nothing here"),
         _entry("E0202", "dimension-mismatch", "two shapes do not fit"),
         _entry("E0203", "no-storage", "an element type is a format that no tensor can have"),

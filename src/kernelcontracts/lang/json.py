@@ -8,7 +8,7 @@ floats to most readers. Pairs are lists of two.
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,9 @@ NODES: dict[str, type[Node]] = {
 }
 """Every class of node by its kind."""
 
+_RENAMED = {(decl.Because, "kind"): "basis", (decl.Reference, "kind"): "oracle"}
+"""Keys of fields whose name is taken by the tag."""
+
 _KINDS = {cls: kind for kind, cls in NODES.items()}
 
 
@@ -37,10 +40,10 @@ def kind_of(node: Node) -> str:
 def to_json(node: Node) -> dict[str, Any]:
     """Return the JSON form of a node, as Python dictionaries, lists and texts."""
     data: dict[str, Any] = {"kind": kind_of(node)}
-    for name, default in _written(type(node)):
+    for name, key, default in _written(type(node)):
         value = getattr(node, name)
         if value != default or type(value) is not type(default):
-            data[name] = _encode(value)
+            data[key] = _encode(value)
     return data
 
 
@@ -52,9 +55,14 @@ def to_json_text(node: Node) -> str:
 
 
 @cache
-def _written(cls: type) -> tuple[tuple[str, Any], ...]:
-    """The fields that are written, with their defaults; a field without one has a default nothing equals."""
-    return tuple((f.name, MISSING if f.default is MISSING else f.default) for f in fields(cls) if f.name != "span")
+def _written(cls: type) -> tuple[tuple[str, str, Any], ...]:
+    """The fields that are written, with their keys and defaults; a field without a default equals ``MISSING`` never."""
+    return tuple((f.name, key_of(cls, f.name), f.default) for f in fields(cls) if f.name != "span")
+
+
+def key_of(cls: type, name: str) -> str:
+    """Return the key under which a field is written: its name, unless that is ``kind``."""
+    return _RENAMED.get((cls, name), name)
 
 
 def _encode(value: Any) -> Any:

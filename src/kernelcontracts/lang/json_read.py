@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from kernelcontracts.lang import decl, expr
-from kernelcontracts.lang.json import NODES
-from kernelcontracts.lang.names import is_contract_id, is_name, is_path, is_version
-from kernelcontracts.lang.numbers import write_number, read_number
+from kernelcontracts.lang.json import NODES, key_of
+from kernelcontracts.lang.json_rules import problems
+from kernelcontracts.lang.numbers import read_number, write_number
 from kernelcontracts.lang.parse_layout import MAX_DEPTH
+from kernelcontracts.lang.reparse import reparse
 from kernelcontracts.lang.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kernelcontracts.lang.expr import Node
 
 
@@ -42,13 +41,24 @@ def from_json(data: bytes | str | dict[str, Any]) -> Node:
         If it is not JSON, or not the form of a node.
     """
     if isinstance(data, dict):
-        return _node(data, "$", 0)
+        return _checked(_node(data, "$", 0))
     try:
         decoded = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise JsonError(f"$: not JSON: {reason[:1].lower()}{reason[1:]}") from error
-    return _node(decoded, "$", 0)
+    return _checked(_node(decoded, "$", 0))
+
+
+def _checked(node: Node) -> Node:
+    """Return a node, if its text is the text of that node.
+
+    The rules for single fields give good messages; this one makes sure that no tree without a text comes in.
+    """
+    again = reparse(node)
+    if again != node:
+        raise JsonError("$: this tree has no text: what it would be written as means something else")
+    return node
 
 
 def _node(data: Any, path: str, depth: int) -> Node:
@@ -57,7 +67,8 @@ def _node(data: Any, path: str, depth: int) -> Node:
         raise JsonError(f"{path}: nested deeper than {MAX_DEPTH} levels; name parts of the expression with `let`")
     if not isinstance(data, dict):
         raise JsonError(f"{path}: expected a node, an object with the key `kind`, not {_what(data)}")
-    cls = NODES.get(data.get("kind", ""))
+    kind = data.get("kind")
+    cls = NODES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise JsonError(f"{path}.kind: there is no node of kind `{data.get('kind')}`")
     known = _fields(cls)
@@ -65,23 +76,26 @@ def _node(data: Any, path: str, depth: int) -> Node:
         if key != "kind" and key not in known:
             raise JsonError(f"{path}.{key}: a node of kind `{data['kind']}` has no such field")
     values = {}
-    for name, (hint, required) in known.items():
-        if name in data:
-            values[name] = _value(data[name], hint, f"{path}.{name}", depth + 1)
+    for key, (name, hint, required) in known.items():
+        if key in data:
+            values[name] = _value(data[key], hint, f"{path}.{key}", depth + 1)
         elif required:
-            raise JsonError(f"{path}: a node of kind `{data['kind']}` needs the field `{name}`")
+            raise JsonError(f"{path}: a node of kind `{data['kind']}` needs the field `{key}`")
     node = cls(**values)
-    check = _CHECKS.get(cls)
-    problem = check(node) if check else None
-    if problem:
+    for problem in problems(node):
         raise JsonError(f"{path}: {problem}")
     return node
 
 
 @cache
-def _fields(cls: type) -> dict[str, tuple[Any, bool]]:
+def _fields(cls: type) -> dict[str, tuple[str, Any, bool]]:
+    """Return name, type and necessity of the fields of a class, by the key under which they are written."""
     hints = get_type_hints(cls, globalns=_namespace())
-    return {f.name: (hints[f.name], f.default is MISSING) for f in fields(cls) if f.name != "span"}
+    return {
+        key_of(cls, f.name): (f.name, hints[f.name], f.default is MISSING)
+        for f in fields(cls)
+        if f.name != "span"
+    }
 
 
 @cache
@@ -160,19 +174,3 @@ def _what(data: Any) -> str:
             return "a list"
         case _:
             return "an object"
-
-
-# --- what the types do not say ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """Which texts a field may hold."""
-
-    field: str
-    valid: Callable[[str], bool]
-    what: str
-
-
-def _one_of(*words: str) -> Callable[[str], bool]:
-    return frozenset(words).__contains__

@@ -182,18 +182,33 @@ def is_doc(comment: Comment) -> bool:
     return comment.alone and comment.text.startswith("##") and not comment.text.startswith("###")
 
 
+def doc_comments(file: File, comments: Sequence[Comment]) -> dict[Comment, int]:
+    """Return the doc comments, each with the number of the declaration that it documents.
+
+    Those are the ones between the end of one declaration and the beginning of the next. Empty ones say nothing.
+    """
+    found: dict[Comment, int] = {}
+    end = file.span.start if file.span else 0
+    for i, declaration in enumerate(file.declarations):
+        span = declaration.span or Span(0, 0)
+        own = [c for c in comments if is_doc(c) and end <= c.span.start < span.start]
+        if any(c.text.strip("# ") for c in own):
+            found |= dict.fromkeys(own, i)
+        end = span.end
+    return found
+
+
 def _attach_docs(file: File, comments: Sequence[Comment]) -> File:
     """Give each declaration the doc comments that stand before it."""
-    docs = [c for c in comments if is_doc(c)]
+    docs: dict[int, list[str]] = {}
+    for comment, i in doc_comments(file, comments).items():
+        docs.setdefault(i, []).append(comment.text[2:].removeprefix(" "))
     if not docs:
         return file
-    done, end = [], file.span.start if file.span else 0
-    for declaration in file.declarations:
-        span = declaration.span or Span(0, 0)
-        lines = [c.text[2:].removeprefix(" ") for c in docs if end <= c.span.start < span.start]
-        done.append(replace(declaration, doc="\n".join(lines)) if lines else declaration)
-        end = span.end
-    return replace(file, declarations=tuple(done))
+    declarations = tuple(
+        replace(d, doc="\n".join(docs[i])) if i in docs else d for i, d in enumerate(file.declarations)
+    )
+    return replace(file, declarations=declarations)
 
 
 def _too_deep(source: Source, token: Token) -> Diagnostic:

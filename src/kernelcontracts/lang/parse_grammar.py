@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from functools import cache
 from hashlib import sha256
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import lark
 
+from kernelcontracts.lang.cache import private_folder
 from kernelcontracts.lang.lower import Lower
 from kernelcontracts.lang.parse_scan import Scanner
 
@@ -93,19 +95,9 @@ def machine() -> Machine:
 
 
 def _cache_file() -> Path | None:
-    """Where the tables are kept, or ``None`` where no private directory can be had.
-
-    The tables are read with ``pickle``, which runs what it reads; so the directory must be the user's own, and
-    nobody else may write there.
-    """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        folder = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "kernelcontracts"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except (OSError, RuntimeError):
+    """Where the tables are kept: under a name that depends on the grammar and on the library that made them."""
+    folder = private_folder()
+    if folder is None:
         return None
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
-        return None
-    stamp = sha256((grammar_text() + lark.__version__).encode()).hexdigest()[:16]
+    stamp = sha256((grammar_text() + lark.__version__ + repr(sys.version_info)).encode()).hexdigest()[:16]
     return folder / f"tables-{stamp}.bin"

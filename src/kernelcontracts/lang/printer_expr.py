@@ -1,4 +1,4 @@
-"""Expressions to text, with as few parentheses as the grammar allows."""
+"""Expressions to text, with few parentheses: those the grammar needs, and those round `@` among `*` and `/`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kernelcontracts.lang.expr import (
     Within,
 )
 from kernelcontracts.lang.numbers import read_number, write_number
-from kernelcontracts.lang.printer_layout import NOTHING, SPACE, Doc, flush, group, render
+from kernelcontracts.lang.printer_layout import NOTHING, SPACE, Doc, filled, flush, group, render
 from kernelcontracts.lang.texts import write_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _document(expr: Expr) -> Doc:
         case Quantity():
             return _quantity(expr)
         case SetLiteral(items):
-            return _listing("{", [document(i) for i in items], "}")
+            return flush("{", filled([document(i) for i in items]), "}")
         case RecordLiteral(fields):
             return _listing("{", pairs(fields), "}")
 
@@ -150,18 +150,23 @@ def _binary(expr: Binary) -> Doc:
         parts: list[Doc] = [document(expr.left, left)]
     else:
         # operators of one level in a row break together
-        parts = _left_spine(expr.left, own)
+        parts = _left_spine(expr.left, expr.op)
     if expr.op in ("^", ".."):
         sign = "^" if expr.op == "^" else " .. "
         return flush(*parts, sign, document(expr.right, right))
     return group(*parts, SPACE, f"{expr.op} ", document(expr.right, right))
 
 
-def _left_spine(expr: Expr, level: int) -> list[Doc]:
-    if isinstance(expr, Binary) and _BINARY[expr.op][0] == level:
-        _, _, right = _BINARY[expr.op]
-        return [*_left_spine(expr.left, level), SPACE, f"{expr.op} ", document(expr.right, right)]
-    return [document(expr, level)]
+def _left_spine(expr: Expr, above: str) -> list[Doc]:
+    """Return the operators of one level that an expression consists of; ``above`` is the one it stands under."""
+    level = _BINARY[above][0]
+    if not isinstance(expr, Binary) or _BINARY[expr.op][0] != level:
+        return [document(expr, level)]
+    if (expr.op == "@") != (above == "@"):
+        # products of matrices and of elements have one level, which few readers know
+        return [document(expr, level + 1)]
+    _, _, right = _BINARY[expr.op]
+    return [*_left_spine(expr.left, expr.op), SPACE, f"{expr.op} ", document(expr.right, right)]
 
 
 def _chain(operands: Sequence[Expr], ops: Sequence[str]) -> Doc:

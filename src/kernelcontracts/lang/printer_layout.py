@@ -7,7 +7,10 @@ set on one line if it fits, and otherwise breaks at each of its own places, its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STEP = 2
 """How far what goes on is set in."""
@@ -42,6 +45,13 @@ def group(*parts: Doc) -> Group:
 def flush(*parts: Doc) -> Group:
     """Return a group whose continuation lines begin where its first line does."""
     return Group(parts, nested=False)
+
+
+def filled(items: Sequence[Doc]) -> Group:
+    """Return items with commas, as many on a line as fit."""
+    last = len(items) - 1
+    parts = [flush(item, "," if i < last else "") for i, item in enumerate(items)]
+    return flush(*parts[:1], *(group(SPACE, part) for part in parts[1:]))
 
 
 def render(parts: tuple[Doc, ...], *, indent: int, column: int, width: int) -> str:
@@ -85,7 +95,7 @@ def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
                 return True
             following -= 1
             _, broken, upcoming = rest[following]
-            if broken and isinstance(upcoming, Break):
+            if (broken and isinstance(upcoming, Break)) or _may_begin_a_line(upcoming):
                 return True
             pending.append(upcoming)
             continue
@@ -97,3 +107,7 @@ def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
         else:
             pending.extend(reversed(part.parts))
     return False
+
+
+def _may_begin_a_line(doc: Doc) -> bool:
+    return isinstance(doc, Group) and bool(doc.parts) and isinstance(doc.parts[0], Break)

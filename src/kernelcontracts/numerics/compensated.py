@@ -1,44 +1,51 @@
 """Sums as unevaluated pairs of f64 numbers, with a certified and often vanishing error.
 
-A balanced tree of TwoSum carries the sum, and a second tree adds up the rounding errors, which TwoSum
-gives exactly (the cascaded summation of Ogita, Rump and Oishi, *Accurate sum and dot product*, 2005).
+A balanced tree of TwoSum carries the sum, and a second tree adds up the rounding errors, which
+TwoSum gives exactly (the cascaded summation of Ogita, Rump and Oishi, *Accurate sum and dot
+product*, 2005).
 
-Error bound. Let ``u = 2^-53``, ``L`` the number of levels and ``mag`` the sum of magnitudes. Each level's
-errors total at most ``u * mag * (1 + u)^L``, and errors of products at most ``u * mag``, so all errors
-total at most ``(L + 1) * u * mag`` up to a factor of ``1 + 2^-40``. Adding them up, a term passes at most
-``2 * L`` additions, which lose at most ``2 * L * u`` of that total (Jeannerod and Rump, *Improved error
-bounds for inner products*, 2013). Hence ``|hi + lo - sum| <= 2 * L * (L + 1) * u^2 * mag * (1 + 2^-40)``,
-which ``2 * (L + 2)^2 * 2^-106 * mag`` covers together with the rounding of the bound itself.
+Error bound. Let ``u = 2^-53``, ``L`` the number of levels and ``mag`` the sum of magnitudes. Each
+level's errors total at most ``u * mag * (1 + u)^L``, and errors of products at most ``u * mag``, so
+all errors total at most ``(L + 1) * u * mag`` up to a factor of ``1 + 2^-40``. Adding them up, a
+term passes at most ``2 * L`` additions, which lose at most ``2 * L * u`` of that total (Jeannerod
+and Rump, *Improved error bounds for inner products*, 2013). Hence ``|hi + lo - sum| <= 2 * L * (L +
+1) * u^2 * mag * (1 + 2^-40)``, which ``2 * (L + 2)^2 * 2^-106 * mag`` covers together with the
+rounding of the bound itself.
 
-Exactness. If every term is a multiple of ``g = 2^e``, so is every error and every sum of errors. While
-``(L + 1) * u * mag <= 2^53 * g``, each such sum is a multiple of `g` not above ``2^53 * g``: an f64 number.
-Then nothing is lost at all.
+Exactness. If every term is a multiple of ``g = 2^e``, so is every error and every sum of errors.
+While ``(L + 1) * u * mag <= 2^53 * g``, each such sum is a multiple of `g` not above ``2^53 * g``:
+an f64 number. Then nothing is lost at all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelcontracts.formats.arrays import Floats, Ints
 from kernelcontracts.formats.facts import F64, Format
 from kernelcontracts.numerics import directed
 from kernelcontracts.numerics.rounding import odd, round_to
+
+if TYPE_CHECKING:
+    from kernelcontracts.formats.arrays import Floats, Ints
 
 #: Round-to-odd in 53 bits serves formats with two bits less.
 _WIDEST_BY_ODD = 51
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
     """Sums ``hi + lo`` within `radius` of the exact ones; NaN in `radius` means no bound is known."""
 
     hi: Floats
     lo: Floats
     radius: Floats
 
-    def __getitem__(self, index: object) -> Pair:  # type: ignore[override]  # selects sums, not fields
-        return Pair(*(np.asarray(field)[index] for field in tuple.__iter__(self)))  # type: ignore[index]  # any numpy index
+    def take(self, index: Ints) -> Pair:
+        """Return the sums at flat indices."""
+        return Pair(*(np.ravel(field)[index] for field in (self.hi, self.lo, self.radius)))
 
 
 def pair_sum(terms: Floats, errors: Floats | None, lsb: Ints) -> Pair:
@@ -49,7 +56,8 @@ def pair_sum(terms: Floats, errors: Floats | None, lsb: Ints) -> Pair:
     terms
         Finite float64 array ``(..., n)`` with ``n >= 1``.
     errors
-        Array of the same shape to be added as well, at most ``2^-53 |terms|`` each; ``None`` for zeros.
+        Array of the same shape to be added as well, at most ``2^-53 |terms|`` each; ``None`` for
+        zeros.
     lsb
         Array ``(...)``: every term and error is a multiple of ``2^lsb``.
     """

@@ -1,10 +1,11 @@
 """Elementwise f64 operations with certified directed rounding.
 
-Each function returns ``(down, up)``: the neighbouring f64 numbers that enclose the exact result, equal to
-each other exactly when the result is exact. The sign of the rounding error decides, and the error is
-itself computed exactly: by TwoSum for sums, by Dekker's TwoProd for products, by a residual for quotients
-and square roots (Muller et al., *Handbook of Floating-Point Arithmetic*, 2018, chapter 4). Where a TwoProd
-could over- or underflow, the operands are first scaled by powers of two.
+Each function returns ``(down, up)``: the neighbouring f64 numbers that enclose the exact result,
+equal to each other exactly when the result is exact. The sign of the rounding error decides, and
+the error is itself computed exactly: by TwoSum for sums, by Dekker's TwoProd for products, by a
+residual for quotients and square roots (Muller et al., *Handbook of Floating-Point Arithmetic*,
+2018, chapter 4). Where a TwoProd could over- or underflow, the operands are first scaled by powers
+of two.
 
 Only IEEE 754 operations of numpy in rounding to nearest are used: no BLAS, no mathematical library.
 """
@@ -21,8 +22,8 @@ Bracket: TypeAlias = tuple[Floats, Floats]
 
 #: Veltkamp's splitter for 53 bits.
 _SPLITTER: Final = 2.0**27 + 1.0
-#: Below this a product's error may fall under 2^-1074: p >= 2^-969 leaves both factors' lowest bits, 52
-#: each below their leading ones, at -970 - 104 = -1074 or above.
+#: Below this a product's error may fall under 2^-1074: p >= 2^-969 leaves both factors' lowest
+#: bits, 52 each below their leading ones, at -970 - 104 = -1074 or above.
 _SMALLEST_SAFE: Final = 2.0**-969
 #: Above this the splitter may overflow; it also keeps every product of safe operands below 2^1024.
 _LARGEST_SAFE: Final = 2.0**500
@@ -41,7 +42,8 @@ def two_sum(a: Floats, b: Floats) -> Bracket:
 def two_prod(a: Floats, b: Floats) -> Bracket:
     """Return ``(p, e)`` with ``p = fl(a * b)`` and ``p + e = a * b`` exactly (Dekker, Veltkamp).
 
-    Holds for ``|a|, |b| <= 2^500`` and ``|p| >= 2^-969`` or zero factors; elsewhere `e` means nothing.
+    Holds for ``|a|, |b| <= 2^500`` and ``|p| >= 2^-969`` or zero factors; elsewhere `e` means
+    nothing.
     """
     p = a * b
     a_high, a_low = _split(a)
@@ -94,8 +96,9 @@ def multiply(a: Floats, b: Floats) -> Bracket:
 def _product_error_scaled(a: Floats, b: Floats, p: Floats) -> Floats:
     """Return the sign of the error of `p` from operands scaled into [1/2, 1).
 
-    `p` scaled alike differs from the scaled product by what under- or overflow took. That difference is
-    exact, since `p` lies on a coarser grid (or is infinite), and so has the sign of the whole error.
+    `p` scaled alike differs from the scaled product by what under- or overflow took. That
+    difference is exact, since `p` lies on a coarser grid (or is infinite), and so has the sign of
+    the whole error.
     """
     ma, ea = np.frexp(a)
     mb, eb = np.frexp(b)

@@ -1,26 +1,29 @@
 """Certified enclosures of matrix products from one or a few f64 matrix products.
 
-Assumption: the BLAS behind ``numpy.matmul`` evaluates each element as a sum of its K products in some
-order, with or without FMA, in round-to-nearest f64. No Strassen-like algorithm, no reduced precision.
+Assumption: the BLAS behind ``numpy.matmul`` evaluates each element as a sum of its K products in
+some order, with or without FMA, in round-to-nearest f64. No Strassen-like algorithm, no reduced
+precision.
 
-Then ``|fl(A @ B) - A @ B| <= r * 2^-53 * (|A| @ |B|)`` with ``r = K - 1`` when the products are exact in
-f64, which those of f32 and narrower formats are, and ``r = K`` otherwise (Jeannerod and Rump, *Improved
-error bounds for inner products in floating-point arithmetic*, 2013: in any order, no restriction on K);
-underflowing products add at most ``2^-1075`` each. The sum of magnitudes is bounded by Cauchy and Schwarz,
-``(|A| @ |B|)_ij <= ||a_i|| * ||b_j||``, at the cost of two passes instead of another product.
+Then ``|fl(A @ B) - A @ B| <= r * 2^-53 * (|A| @ |B|)`` with ``r = K - 1`` when the products are
+exact in f64, which those of f32 and narrower formats are, and ``r = K`` otherwise (Jeannerod and
+Rump, *Improved error bounds for inner products in floating-point arithmetic*, 2013: in any order,
+no restriction on K); underflowing products add at most ``2^-1075`` each. The sum of magnitudes is
+bounded by Cauchy and Schwarz, ``(|A| @ |B|)_ij <= ||a_i|| * ||b_j||``, at the cost of two passes
+instead of another product.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelcontracts.formats.arrays import Bools, Floats, Ints
 from kernelcontracts.formats.facts import F64
 from kernelcontracts.numerics.interval import Interval
 from kernelcontracts.numerics.rounding import lsb_exponent, round_fraction
+
+if TYPE_CHECKING:
+    from kernelcontracts.formats.arrays import Bools, Floats, Ints
 
 #: Row norms within these are squared and multiplied without over- or underflow that matters.
 _COMFORTABLE: Final = (2.0**-450, 2.0**450)
@@ -31,8 +34,8 @@ def matmul(a: Interval, b: Interval) -> Interval:
     """Enclose ``a @ b`` for interval matrices with leading batch dimensions, as `numpy.matmul`.
 
     Points give the certified enclosure of their product (degenerate on lattice data), non-negative
-    intervals the products of their bounds, others the midpoint-radius product (Rump, *Fast and parallel
-    interval arithmetic*, 1999): ``|AB - mA mB| <= |mA| rB + rA (|mB| + rB)``.
+    intervals the products of their bounds, others the midpoint-radius product (Rump, *Fast and
+    parallel interval arithmetic*, 1999): ``|AB - mA mB| <= |mA| rB + rA (|mB| + rB)``.
     """
     if _is_point(a) and _is_point(b):
         return matmul_points(a.lo, b.lo)
@@ -66,10 +69,7 @@ def _mid_rad(a: Interval) -> tuple[Floats, Floats]:
 def _matmul_unbounded(a: Interval, b: Interval) -> Interval:
     """Give the whole line to elements that an infinite bound reaches, NaN to those NaN reaches."""
     usable = [np.isfinite(x.lo) & np.isfinite(x.hi) for x in (a, b)]
-    kept = [
-        Interval(np.where(ok, x.lo, 0.0), np.where(ok, x.hi, 0.0))
-        for x, ok in zip((a, b), usable, strict=True)
-    ]
+    kept = [Interval(np.where(ok, x.lo, 0.0), np.where(ok, x.hi, 0.0)) for x, ok in zip((a, b), usable, strict=True)]
     product = matmul(*kept)
     reached = _reached(~usable[0], ~usable[1], product.shape)
     undefined = _reached(a.is_nan, b.is_nan, product.shape)
@@ -77,17 +77,18 @@ def _matmul_unbounded(a: Interval, b: Interval) -> Interval:
     return Interval(lo, np.where(undefined, np.nan, np.where(reached, np.inf, product.hi)))
 
 
-def _reached(a: Bools, b: Bools, shape: tuple[int, ...]) -> Bools:
-    """Tell which elements of the product use a marked element of either operand."""
-    rows, columns = a.any(axis=-1)[..., :, None], b.any(axis=-2)[..., None, :]
-    return np.broadcast_to(rows | columns, shape)
+def _reached(a: Bools, b: Bools, shape: tuple[int, ...], *, every: bool = False) -> Bools:
+    """Tell which elements of the product use a marked element of either operand (of both, if `every`)."""
+    rows = np.asarray(a.any(axis=-1))[..., :, None]
+    columns = np.asarray(b.any(axis=-2))[..., None, :]
+    return np.broadcast_to(rows & columns if every else rows | columns, shape)
 
 
 def matmul_points(a: Floats, b: Floats) -> Interval:
     """Enclose the product of two f64 matrices (leading dimensions broadcast).
 
-    The interval is degenerate where the lattice premise shows `numpy.matmul` to be exact. Elements that
-    meet an infinity or NaN get their IEEE 754 value, whatever the order: NaN, or an infinity.
+    The interval is degenerate where the lattice premise shows `numpy.matmul` to be exact. Elements
+    that meet an infinity or NaN get their IEEE 754 value, whatever the order: NaN, or an infinity.
     """
     if _all_finite(a, b):
         return _matmul_finite(a, b)
@@ -161,6 +162,7 @@ def _matmul_finite(a: Floats, b: Floats) -> Interval:
         return Interval(product, product)
     if nonnegative:
         radius, bound = _radius_nonnegative(product, losses, terms)
+        radius = np.where(_reached(a != 0, b != 0, product.shape, every=True), radius, 0.0)
     else:
         radius, bound = _radius_by_norms(a, b, losses, terms)
     if exact_terms:
@@ -177,8 +179,8 @@ def _rows_lsb(x: Floats) -> Ints:
 def on_f64_lattice(bound: Floats, lsb: Ints) -> Bools:
     """Tell where multiples of ``2^lsb`` whose magnitudes sum to less than ``2^53 * 2^lsb`` add exactly.
 
-    `bound` may also be the *computed* sum of the magnitudes: rounding is monotone, so as long as the
-    computed sum is below that power of two, no partial sum reached it, and none was rounded.
+    `bound` may also be the *computed* sum of the magnitudes: rounding is monotone, so as long as
+    the computed sum is below that power of two, no partial sum reached it, and none was rounded.
     """
     with np.errstate(over="ignore", under="ignore"):
         scaled = np.ldexp(bound, -lsb.astype(np.int32))
@@ -206,25 +208,19 @@ def _coefficient(losses: int, roundings: int) -> float:
 def _radius_nonnegative(product: Floats, losses: int, terms: int) -> tuple[Floats, Floats]:
     """Bound the error where nothing cancels: the computed product stands for the sum of magnitudes.
 
-    The computed product is at least ``1 - losses * u`` of the exact one, less what underflowed, and the
-    radius itself takes one rounding.
+    The computed product is at least ``1 - losses * u`` of the exact one, less what underflowed, and
+    the radius itself takes one rounding.
     """
-    radius = product * _coefficient(losses, losses + 2) + 2 * terms * _TINY
-    return np.where(product == 0, _zero_or_tiny(terms, losses), radius), product
-
-
-def _zero_or_tiny(terms: int, losses: int) -> float:
-    # products that are exact cannot vanish; others may have underflowed to zero
-    return 0.0 if losses < terms else 2 * terms * _TINY
+    return product * _coefficient(losses, losses + 2) + 2 * terms * _TINY, product
 
 
 def _radius_by_norms(a: Floats, b: Floats, losses: int, terms: int) -> tuple[Floats, Floats]:
     """Bound the error by the norms of rows and columns.
 
-    A computed sum of squares is at least ``1 - terms * u`` of the exact one, its square root loses one
-    more rounding and half of the former; with the two multiplications of the radius the product of two
-    norms keeps at least ``1 - (terms + 4) * u`` of its value, and two more roundings cover the norm
-    product returned as bound of the sums of magnitudes.
+    A computed sum of squares is at least ``1 - terms * u`` of the exact one, its square root loses
+    one more rounding and half of the former; with the two multiplications of the radius the product
+    of two norms keeps at least ``1 - (terms + 4) * u`` of its value, and two more roundings cover
+    the norm product returned as bound of the sums of magnitudes.
     """
     rows, scale_a = _norms(a)
     columns, scale_b = _norms(np.swapaxes(b, -1, -2))
@@ -247,8 +243,3 @@ def _norms(x: Floats) -> tuple[Floats, Ints]:
     exponent = np.frexp(largest)[1]
     scaled = np.ldexp(x, -exponent[..., None])
     return np.sqrt(np.einsum("...k,...k->...", scaled, scaled)), exponent.astype(np.int64)
-
-
-def enclosed(q: Fraction, value: Interval) -> Bools:
-    """Tell where an enclosure holds the rational `q`."""
-    return value.contains(q)

@@ -1,24 +1,27 @@
 """Arrays of real numbers enclosed in f64 intervals, with outward rounded arithmetic.
 
-An operation on degenerate intervals (``lo == hi``) whose exact result is an f64 number gives a degenerate
-interval again, so exact data stay exact. An infinite bound is either a bound nothing is known beyond, or,
-if both bounds are the same infinity, the value infinity. NaN in one bound makes the element NaN: a value
-that IEEE 754 does not define, of which every comparison is undecided.
+An operation on degenerate intervals (``lo == hi``) whose exact result is an f64 number gives a
+degenerate interval again, so exact data stay exact. An infinite bound is either a bound nothing is
+known beyond, or, if both bounds are the same infinity, the value infinity. NaN in one bound makes
+the element NaN: a value that IEEE 754 does not define, of which every comparison is undecided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from kernelcontracts.formats.arrays import Bools, Floats
 from kernelcontracts.formats.facts import F64, Format
 from kernelcontracts.numerics import directed, rounding
 from kernelcontracts.numerics.truth import Truth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelcontracts.formats.arrays import Bools, Floats
 
 Operand: TypeAlias = "Interval | Floats | Fraction | int | float"
 
@@ -133,6 +136,12 @@ class Interval:
     def reshape(self, *shape: int) -> Interval:
         """Return the same elements in another shape."""
         return self.mapped(lambda bound: bound.reshape(shape))
+
+    def matmul(self, other: Interval) -> Interval:
+        """Enclose the matrix product (see `enclosure.matmul`)."""
+        from kernelcontracts.numerics import enclosure  # which builds on this module
+
+        return enclosure.matmul(self, other)
 
     def contains(self, value: Floats | Fraction | float) -> Bools:
         """Tell where the interval holds `value` (an array, or one exact rational)."""

@@ -1,15 +1,20 @@
 """Enclosed sums, means and extremes along axes of interval arrays.
 
-Sums are trees of enclosed additions, vectorised over the other axes: each bound is wider than the exact
-sum by at most one spacing of a partial sum per level, and exact while the partial sums are f64 numbers.
+Sums are trees of enclosed additions, vectorised over the other axes: each bound is wider than the
+exact sum by at most one spacing of a partial sum per level, and exact while the partial sums are
+f64 numbers.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from kernelcontracts.formats.arrays import Floats
 from kernelcontracts.numerics.interval import Interval, exact
+
+if TYPE_CHECKING:
+    from kernelcontracts.formats.arrays import Floats
 
 Axes = int | tuple[int, ...] | None
 

@@ -1,22 +1,24 @@
 """Correct rounding of f64 values to any binary format, and the spacing of a format's numbers.
 
-Each rounding is one rounding: a value never passes through a third format on the way, since rounding
-f64 to f32 to f16 turns ``1 + 2^-11 + 2^-40`` into ``1`` where the nearest f16 is ``1 + 2^-10``.
+Each rounding is one rounding: a value never passes through a third format on the way, since
+rounding f64 to f32 to f16 turns ``1 + 2^-11 + 2^-40`` into ``1`` where the nearest f16 is ``1 +
+2^-10``.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, ldexp, nan
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernelcontracts.formats.arrays import Bools, Floats, Ints
-from kernelcontracts.formats.facts import Format
+if TYPE_CHECKING:
+    from kernelcontracts.formats.arrays import Bools, Floats, Ints
+    from kernelcontracts.formats.facts import Format
 
-#: What `lsb_exponent` gives for values without a lowest bit (zero, infinities, NaN): above every exponent.
+#: What `lsb_exponent` gives for values without a lowest bit (zero, infinities, NaN): above every
+#: exponent.
 NO_LSB: Final = 1 << 16
 
 _SIGN: Final = np.uint64(1 << 63)
@@ -33,16 +35,17 @@ def round_to(x: Floats, fmt: Format, mode: str = "rne") -> Floats:
     fmt
         The target format; its precision is at most 53 and its range within that of f64.
     mode
-        ``rne`` to nearest with ties to even, ``rz`` towards zero, ``ru`` towards plus infinity, ``rd``
-        towards minus infinity.
+        ``rne`` to nearest with ties to even, ``rz`` towards zero, ``ru`` towards plus infinity,
+        ``rd`` towards minus infinity.
 
     Returns
     -------
     ndarray
-        float64 array of values of `fmt`, subnormals and signed zeros included. Overflow follows IEEE
-        754-2019 section 7.4: infinity when rounding to nearest or away, the largest finite number when
-        rounding towards zero. A format without infinity gives NaN in place of infinity, for overflow and
-        for infinite operands (the conversion of OFP8 without saturation, which ml_dtypes follows too).
+        float64 array of values of `fmt`, subnormals and signed zeros included. Overflow follows
+        IEEE 754-2019 section 7.4: infinity when rounding to nearest or away, the largest finite
+        number when rounding towards zero. A format without infinity gives NaN in place of infinity,
+        for overflow and for infinite operands (the conversion of OFP8 without saturation, which ml_dtypes follows too);
+        such a NaN has the sign of the operand.
 
     Raises
     ------
@@ -80,8 +83,8 @@ def _magnitude_grows(x: Floats, mode: str) -> Bools | None:
 def _to_bits(mag: Floats, fmt: Format, grows: Bools | None) -> Floats:
     """Round magnitudes of normal results by cutting low bits of the encoding.
 
-    Encodings of positive numbers are ordered like the numbers and equally spaced within a binade, and a
-    carry out of the significand correctly enters the exponent, so integer arithmetic rounds.
+    Encodings of positive numbers are ordered like the numbers and equally spaced within a binade,
+    and a carry out of the significand correctly enters the exponent, so integer arithmetic rounds.
     """
     drop = 53 - fmt.precision
     if drop == 0:
@@ -100,8 +103,9 @@ def _to_bits(mag: Floats, fmt: Format, grows: Bools | None) -> Floats:
 def _to_grid(mag: Floats, fmt: Format, grows: Bools | None) -> Floats:
     """Round magnitudes below the smallest normal number to multiples of the smallest subnormal.
 
-    Adding ``2^52 * minsub`` makes the spacing of f64 equal to `minsub`, so the addition itself rounds to
-    nearest even, and the subtraction is exact (both are multiples of `minsub` below ``2^53 * minsub``).
+    Adding ``2^52 * minsub`` makes the spacing of f64 equal to `minsub`, so the addition itself
+    rounds to nearest even, and the subtraction is exact (both are multiples of `minsub` below
+    ``2^53 * minsub``).
     """
     anchor = float(fmt.minsub * 2**52)
     step = float(fmt.minsub)
@@ -149,9 +153,7 @@ def _grows(mode: str, negative: bool) -> bool | None:
     return None if mode == "rne" else mode == ("rd" if negative else "ru")
 
 
-def _finish(
-    kept: int, rest: int, half: int, quantum: int, fmt: Format, grows: bool | None
-) -> float:
+def _finish(kept: int, rest: int, half: int, quantum: int, fmt: Format, grows: bool | None) -> float:
     """Decide on the neighbour above, given what was cut off, and treat overflow."""
     if grows is None:
         kept += rest > half or (rest == half and rest != 0 and kept & 1 == 1)
@@ -168,12 +170,14 @@ def _finish(
 def round_fraction(q: Fraction, fmt: Format, mode: str = "rne") -> float:
     """Round a rational number to a format: the exact reference of `round_to`.
 
-    A non-dyadic rational is first replaced by a dyadic one on the same side of every number and of every
-    midpoint of the format: its quotient with two bits to spare and a sticky bit (rounding to odd; Boldo and
-    Melquiond, *Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd*, 2008).
+    A non-dyadic rational is first replaced by a dyadic one on the same side of every number and of
+    every midpoint of the format: its quotient with two bits to spare and a sticky bit (rounding to
+    odd; Boldo and Melquiond, *Emulation of FMA and correctly rounded sums: proved algorithms using
+    rounding to odd*, 2008).
     """
     bits = q.numerator.bit_length() - q.denominator.bit_length()
-    # the quotient keeps at least precision + 2 bits, and reaches below half of the smallest subnormal
+    # the quotient keeps at least precision + 2 bits, and reaches below half of the smallest
+    # subnormal
     exponent = min(bits - fmt.precision - 3, fmt.lsb_min - 2)
     whole, rest = divmod(abs(q.numerator) << max(-exponent, 0), q.denominator << max(exponent, 0))
     odd = whole | (rest != 0)
@@ -199,10 +203,10 @@ def odd(hi: Floats, lo: Floats) -> Floats:
 def ulp(x: Floats, fmt: Format) -> Floats:
     """Return the spacing of a format at real numbers.
 
-    The distance between the two finite numbers of the format that bracket the real `x`, the smaller one
-    where `x` is a power of two at which the spacing changes (Muller, *On the definition of ulp(x)*, INRIA
-    RR-5504, 2005, as adopted by OpenCL). Beyond the largest finite number the last gap, near zero the smallest
-    subnormal, NaN for NaN. It never decreases with ``|x|``.
+    The distance between the two finite numbers of the format that bracket the real `x`, the smaller
+    one where `x` is a power of two at which the spacing changes (Muller, *On the definition of
+    ulp(x)*, INRIA RR-5504, 2005, as adopted by OpenCL). Beyond the largest finite number the last
+    gap, near zero the smallest subnormal, NaN for NaN. It never decreases with ``|x|``.
 
     Parameters
     ----------
@@ -211,7 +215,8 @@ def ulp(x: Floats, fmt: Format) -> Floats:
     """
     x = np.asarray(x, dtype=np.float64)
     mantissa, exponent = np.frexp(np.abs(x))
-    # |x| = mantissa * 2^exponent with mantissa in [1/2, 1): a power of two belongs to the binade below
+    # |x| = mantissa * 2^exponent with mantissa in [1/2, 1): a power of two belongs to the binade
+    # below
     binade = exponent - 1 - (mantissa == 0.5)
     binade = np.where(np.isinf(x), fmt.emax, np.clip(binade, fmt.emin, fmt.emax))
     spacing = np.ldexp(1.0, (binade - fmt.precision + 1).astype(np.int32))
@@ -239,12 +244,12 @@ def significant_bits(x: Floats) -> Ints:
 def lsb_exponent(x: Floats) -> Ints:
     """Return the exponent of the lowest set bit.
 
-    That is the largest ``e`` such that ``x`` is a multiple of ``2^e``. Zero, infinities and NaN give
-    `NO_LSB`, so that a minimum over elements passes over them.
+    That is the largest ``e`` such that ``x`` is a multiple of ``2^e``. Zero, infinities and NaN
+    give `NO_LSB`, so that a minimum over elements passes over them.
     """
     fraction, exponent = _fields(np.asarray(x, dtype=np.float64))
-    # subnormals (exponent field 0) have the scale of field 1; their fraction is not zero, so its lowest
-    # bit is explicit
+    # subnormals (exponent field 0) have the scale of field 1; their fraction is not zero, so its
+    # lowest bit is explicit
     lowest = np.maximum(exponent, 1) - 1075 + _trailing_zeros(fraction)
     none = ((exponent == 0) & (fraction == 0)) | (exponent == 0x7FF)
     return np.where(none, NO_LSB, lowest)
@@ -253,10 +258,15 @@ def lsb_exponent(x: Floats) -> Ints:
 def _fields(x: Floats) -> tuple[Ints, Ints]:
     """Return the fraction and exponent fields of the encoding."""
     word = x.view(np.int64)
-    return word & np.int64((1 << 52) - 1), (word >> np.int64(52)) & np.int64(0x7FF)
+    fraction: Ints = word & np.int64((1 << 52) - 1)
+    exponent: Ints = (word >> np.int64(52)) & np.int64(0x7FF)
+    return fraction, exponent
 
 
 def _trailing_zeros(fraction: Ints) -> Ints:
     """Count the zeros below the lowest set bit of a fraction field, 52 where only the implicit bit is."""
-    zeros = np.bitwise_count((fraction & -fraction) - 1).astype(np.int64)
-    return np.minimum(zeros, 52)
+    # the implicit bit stops the count; for subnormals, whose fraction is not zero, it is never
+    # reached
+    stopped = fraction | np.int64(1 << 52)
+    zeros: Ints = np.bitwise_count((stopped & -stopped) - 1).astype(np.int64)
+    return zeros

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelcontracts.formats.arrays import Bools
+if TYPE_CHECKING:
+    from kernelcontracts.formats.arrays import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -116,9 +116,7 @@ class Silence:
 class Bar:
     """A bar on a terminal's stderr, for runs longer than a second, erased at the end."""
 
-    def __init__(
-        self, stream: TextIO, *, label: str, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, stream: TextIO, *, label: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._label, self._clock = stream, label, clock
         self._total = self._done = 0
         self._began = 0.0

@@ -38,8 +38,7 @@ def clean(text: str) -> str:
     `\u202e` instead.
     """
     return "".join(
-        " " if sign == "\n" else _escaped(sign) if unicodedata.category(sign) in _UNSAFE else sign
-        for sign in text
+        " " if sign == "\n" else _escaped(sign) if unicodedata.category(sign) in _UNSAFE else sign for sign in text
     )
 
 
@@ -51,9 +50,7 @@ def _escaped(sign: str) -> str:
     return sign.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def labelled(
-    label: str, text: str, *, width: int, indent: int = 0, style: str = ""
-) -> Iterator[Line]:
+def labelled(label: str, text: str, *, width: int, indent: int = 0, style: str = "") -> Iterator[Line]:
     """Yield a label and its text, wrapped at spaces to `width` columns and aligned under itself."""
     margin = indent + LABEL
     rows = textwrap.wrap(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ def brief(number: Float) -> str:
     value = number.value
     text = f"{value:.3g}"
     return number.dec if float(text) == 1 and value != 1 else text
+
+
+def at_most(number: Float) -> str:
+    """Return an upper limit in two significant digits, rounded up so that it still is one."""
+    rounded = Decimal(number.dec).normalize(Context(prec=2, rounding=ROUND_CEILING))
+    return f"{rounded:f}" if rounded.adjusted() >= -4 else f"{rounded:e}"
 
 
 def exact(number: Float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelcontracts.engine.result import Status
-from kernelcontracts.report.numbers import brief, percent, span
+from kernelcontracts.report.numbers import at_most, brief, percent, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def measured(statistic: Statistic) -> str:
 def _conformity(result: ContractResult) -> str:
     parts = []
     if result.p is not None and result.confidence is not None:
-        parts.append(f"p <= {result.p.dec} at {percent(result.confidence)}{_cases(result)}")
+        parts.append(f"p <= {at_most(result.p)} at {percent(result.confidence)}{_cases(result)}")
     if result.margin is not None:
         parts.append(f"worst margin {brief(result.margin.hi)}")
     return ", ".join(parts) or result.reason

@@ -84,9 +84,7 @@ def _summary(contract: ContractResult, verdicts: int, names: int, *, several: bo
     )
 
 
-def _details(
-    result: CheckResult, contract: ContractResult, *, width: int, verbose: bool
-) -> Iterator[Line]:
+def _details(result: CheckResult, contract: ContractResult, *, width: int, verbose: bool) -> Iterator[Line]:
     if contract.verdict is Status.VIOLATE:
         yield from _conviction(result, contract, width=width)
     if contract.verdict is Status.UNDER_SPECIFIED:
@@ -116,16 +114,21 @@ def _conviction(result: CheckResult, contract: ContractResult, *, width: int) ->
         yield from _field("statistic", measured(clause.statistic), width)
     if contract.witness is not None:
         yield from witness_lines(contract.witness, width=width)
-    yield verbatim("replay", replay_command(result), indent=_INDENT, style="command")
-
-
-def replay_command(result: CheckResult) -> str:
-    """Return the command that shows the violation again: by its trace, else by its seed."""
     if result.replay is not None:
-        return shlex.join(["kc", "replay", result.replay])
-    parts = ["kc", "check", result.kernel, "--operator", result.operator]
-    types = [] if _several(result) else ["--types", typing(result.results[0].types)]
-    return shlex.join([*parts, *types, "--seed", str(result.seed)])
+        yield _command("replay", ["kc", "replay", result.replay])
+    else:
+        yield _command("rerun", _rerun(result, contract))
+
+
+def _rerun(result: CheckResult, contract: ContractResult) -> list[str]:
+    """Return the call that asks the same question again, where no trace was kept."""
+    asked = ["--operator", result.operator, "--contract", contract.contract, "--types", typing(contract.types)]
+    claimed = [word for name, value in contract.claims.items() for word in ("--claim", f"{name}={value}")]
+    return ["kc", "check", result.kernel, *asked, *claimed, "--seed", str(result.seed)]
+
+
+def _command(label: str, words: list[str]) -> Line:
+    return verbatim(label, shlex.join(words), indent=_INDENT, style="command")
 
 
 def _suggestion(contract: ContractResult, *, width: int) -> Iterator[Line]:

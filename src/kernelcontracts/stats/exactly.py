@@ -30,9 +30,7 @@ def as_written(value: Probability, name: str) -> Fraction:
     except ValueError:
         rational = Fraction(0)
     if not 0 < rational < 1:
-        raise StatisticsInputError(
-            f"{name} is `{value}`; it has to be strictly between 0 and 1, such as 0.01 or 0.99"
-        )
+        raise StatisticsInputError(f"{name} is `{value}`; it has to be strictly between 0 and 1, such as 0.01 or 0.99")
     return rational
 
 
@@ -45,7 +43,5 @@ def as_count(value: int, name: str, *, least: int) -> int:
         If it is smaller, or not a whole number.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise StatisticsInputError(
-            f"{name} is `{value}`; it has to be a whole number of at least {least}"
-        )
+        raise StatisticsInputError(f"{name} is `{value}`; it has to be a whole number of at least {least}")
     return value

@@ -53,8 +53,8 @@ def draw(
     types
         Format names by tensor, inputs and outputs.
     key
-        What the numbers depend on, with the stratum's name, the shape and the formats. Equal
-        arguments give equal bits on every machine.
+        What the numbers depend on, with the stratum's name, the shape and the formats: equal arguments give equal
+        bits on every machine, and a change of any of them independent ones.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def draw(
     StratumError
         If the declaration makes no sense whatever they are.
     """
-    words = Words(key).child(f"stratum {stratum.name}")
+    words = Words(key).child(_label(stratum, shape, types))
     found: dict[str, AnyArray] = {}
     for item in stratum.draws:
         twice = [name for name in item.names if name in found]
@@ -80,6 +80,18 @@ def draw(
     if missing:
         raise StratumError(f"stratum `{stratum.name}` says nothing about input `{missing[0]}`")
     return {param.name: found[param.name] for param in operator.inputs}
+
+
+def _label(stratum: Stratum, shape: ShapeOf, types: Mapping[str, str]) -> str:
+    """Spell out what is drawn; sorted, so that the order of a mapping carries no meaning."""
+    sizes = ", ".join(f"{name}={_spell(size)}" for name, size in sorted(shape.items()))
+    formats = ", ".join(f"{name}={fmt}" for name, fmt in sorted(types.items()))
+    return f"stratum {stratum.name} / {sizes} / {formats}"
+
+
+def _spell(size: int | tuple[int, ...]) -> str:
+    """Spell a size by its value, whatever integer type it has."""
+    return str(tuple(int(n) for n in size)) if isinstance(size, tuple) else str(int(size))
 
 
 def _draw(item: Draw, context: Context) -> dict[str, AnyArray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcontracts.formats.facts import format_named
 from kernelcontracts.lang.expr import Call, Name, SetLiteral
-from kernelcontracts.strata import arguments, entries, integers, selections, terms
+from kernelcontracts.strata import arguments, entries, integers, selections, swamps, terms
 from kernelcontracts.strata.errors import NotApplicable, StratumError
 from kernelcontracts.strata.problem import Problem, ceiling, floor_log2
 from kernelcontracts.strata.structure import contraction, dims_of
@@ -171,7 +171,7 @@ JOINT: dict[str, Joint] = {
     "sticky": lambda problem, _c, _a: terms.sticky(problem),
     "two_terms": lambda problem, _c, _a: terms.two_terms(problem),
     "ladder": lambda problem, _c, _a: terms.ladder(problem),
-    "swamp": lambda problem, c, a: terms.swamp(problem, _bits(c, a[0])),
+    "swamp": lambda problem, c, a: swamps.swamp(problem, _bits(c, a[0])),
     "subnormal_in": lambda problem, _c, _a: selections.subnormal_in(problem),
     "subnormal_out": lambda problem, _c, _a: selections.subnormal_out(problem),
 }

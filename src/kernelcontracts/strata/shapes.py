@@ -139,7 +139,7 @@ def _held_out(call: Call, dims: dict[str, bool], words: Words) -> Iterator[Shape
     pools = [close or [1], primes(limit) or [1], close or [1], primes(limit) or [1]]
     seen: set[tuple[object, ...]] = set()
     # the bound on tries ends the search where there are fewer shapes than were asked for
-    for turn in range(100 * count):
+    for turn in range(20 * count):
         if len(seen) == count:
             return
         shape = _one_held_out(dims, pools, words.child(f"shape {turn}"))

@@ -1,4 +1,4 @@
-"""Strata with a few terms a row, far apart: ladders, swamps and rounding cases.
+"""Strata with a few terms a row, far apart: ladders and rounding cases.
 
 A row is described by its terms, integers times powers of two. In a product the left factor carries
 them, and the right factor is a power of two at every entry: one for all indices if the left format
@@ -86,7 +86,7 @@ def ladder(problem: Problem) -> Factors:
     if problem.reduced < 2:
         raise NotApplicable("a rung and its opposite are needed")
     words, rows = problem.words, problem.batch * problem.rows
-    near, far = _reach(problem, 1)
+    near, far = reach(problem, 1)
     # the unit must stay normal and 2**(e+1) + 1 within the headroom, with the finest unit there is
     room = (problem.budget(_LADDER + 2) - 1).bit_length() - 2
     if problem.reduced == 2:  # the unit is part of a large term: 2**e - (2**e - 1)
@@ -97,40 +97,6 @@ def ladder(problem: Problem) -> Factors:
     ones = np.ones_like(rung)
     shift = np.stack([rung, rung, 0 * rung], axis=1)
     return _fill(problem, _Rows(np.stack([ones, -ones, ones], axis=1), shift, 2, 1))
-
-
-def swamp(problem: Problem, bits: int) -> Factors:
-    """Draw a product of ``2**bits`` among ones: first on some rows, last on others, in the middle on the rest.
-
-    The exact sum is ``2**bits + K - 1``. Adding the ones to the large term one after another loses
-    every one of them in an accumulator of ``bits`` bits (each is half a unit, a tie to even): the
-    worst case of sequential summation, which a tree of ones bears. Where no single format holds
-    both, a power of two stands in the right factor at the three places, and rows are zero at the
-    other two.
-    """
-    near, far = _reach(problem, 1)
-    up = min(bits, near)
-    if bits - up > far:
-        raise NotApplicable(f"{problem.names()} hold no normal numbers that give 1 and 2^{bits}")
-    left = np.ones((problem.batch, problem.rows, problem.reduced))
-    right = np.ones((problem.batch, problem.reduced, problem.columns))
-    places = _places(problem)
-    if bits > up:
-        for index in places:
-            left[:, :, index] = 0.0
-            right[:, index, :] = 2.0 ** (bits - up)
-    flat = left.reshape(-1, problem.reduced)
-    turn = (np.arange(len(flat)) + problem.words.integer("swamp phase", 0, 2)) % 3
-    flat[np.arange(len(flat)), places[turn]] = 2.0**up
-    flat *= problem.words.signs("swamp sign", (len(flat), 1))
-    unit_lhs, unit_rhs = problem.place(2**up, 2 ** (bits - up), 2**bits + problem.reduced - 1)
-    left = np.ldexp(left, unit_lhs)
-    return left, None if problem.rhs is None else np.ldexp(right, unit_rhs)
-
-
-def _places(problem: Problem) -> Integers:
-    middle = problem.words.integer("swamp middle", 0, problem.reduced - 1)
-    return np.array([0, problem.reduced - 1, middle], dtype=np.int64)
 
 
 def _tie_rows(problem: Problem, sticky_bits: int) -> _Rows:
@@ -146,7 +112,7 @@ def _tie_rows(problem: Problem, sticky_bits: int) -> _Rows:
         raise NotApplicable(f"{problem.out.name} is no narrower than the accumulators it is rounded from")
     bits = min(source.precision, out)
     shift = out + 1 - bits
-    near, far = _reach(problem, 2**bits - 1)
+    near, far = reach(problem, 2**bits - 1)
     deep = min(sticky_bits, near, near + far - shift)
     if shift > near + far or deep < min(sticky_bits, 1):
         raise NotApplicable(f"{problem.names()} do not reach a half-way case of {problem.out.name}")
@@ -172,9 +138,9 @@ def _merged_ties(problem: Problem, sticky_bits: int) -> _Rows:
     single = problem.reduced == 1
     # the merged element holds q + 1 bits above the half-unit's place if it is alone, one if it is
     # not
-    near, far = _reach(problem, 2 ** min(source, out) - 1)
-    reach = near if single else near + far - (out + 1 - min(source, out))
-    spare = min(sticky_bits, reach, source - (out + 1 if single else 1))
+    near, far = reach(problem, 2 ** min(source, out) - 1)
+    room = near if single else near + far - (out + 1 - min(source, out))
+    spare = min(sticky_bits, room, source - (out + 1 if single else 1))
     if spare < min(sticky_bits, 1):
         raise NotApplicable(
             f"a row of {problem.reduced} {problem.lhs.name} elements cannot hold a half-way case of {problem.out.name}"
@@ -213,7 +179,7 @@ def _two_rows(problem: Problem) -> _Rows:
 def _two_options(problem: Problem) -> list[tuple[int, int]]:
     """Return the pairs (p, j) that the formats' exponents allow, with the largest j up to 8 for each p."""
     source = problem.lhs.precision
-    near, far = _reach(problem, 2 ** min(source, _BITS) - 1)
+    near, far = reach(problem, 2 ** min(source, _BITS) - 1)
     # a row is below 2**(p + j) units, and no unit is finer than the formats allow
     finest = units(problem.lhs, 1).low + problem.right_units(1).low
     room = floor_log2(ceiling(problem.out)) - finest
@@ -234,7 +200,7 @@ def _two_options(problem: Problem) -> list[tuple[int, int]]:
 
 def _fill(problem: Problem, rows: _Rows) -> Factors:
     """Write the terms of all rows into the factors."""
-    near, far = _reach(problem, rows.top)
+    near, far = reach(problem, rows.top)
     lift = max(0, int(np.max(rows.s)) - near)
     small = rows.n.shape[1] - rows.large
     if lift > far:
@@ -276,7 +242,7 @@ def _two_classes(problem: Problem, large: int, small: int) -> tuple[Integers, In
     return np.take_along_axis(np.repeat(order, rows, axis=0), picks, axis=1), marks
 
 
-def _reach(problem: Problem, top: int) -> tuple[int, int]:
+def reach(problem: Problem, top: int) -> tuple[int, int]:
     """Return how many binades the factors span: integers up to ``top`` on the left, powers on the right."""
     return _span(problem.lhs, top), 0 if problem.rhs is None else _span(problem.rhs, 1)
 

@@ -18,9 +18,7 @@ class BitsError(ValueError):
     """Stored bits that do not fit their format and shape. The message says what would fit."""
 
 
-def encode(
-    data: bytes, *, fmt: str, shape: tuple[int, ...], byteorder: str = sys.byteorder
-) -> Bits:
+def encode(data: bytes, *, fmt: str, shape: tuple[int, ...], byteorder: str = sys.byteorder) -> Bits:
     """Wrap a tensor's bytes.
 
     Parameters

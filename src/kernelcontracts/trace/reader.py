@@ -24,8 +24,8 @@ class Trace:
 
     Attributes
     ----------
-    end
-        The last line of a complete run; ``None`` if the run was interrupted.
+    lines
+        Every whole line after the header, in order.
     truncated
         What is missing, in one line, or ``""``: the last line was cut, or the end line is not
         there.
@@ -33,10 +33,23 @@ class Trace:
 
     path: Path
     header: Header
-    clauses: tuple[Clause, ...]
-    witnesses: tuple[Witness, ...]
-    end: End | None
+    lines: tuple[Line, ...]
     truncated: str
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """The judged clauses of every case."""
+        return tuple(line for line in self.lines if isinstance(line, Clause))
+
+    @property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """The inputs on which a clause failed."""
+        return tuple(line for line in self.lines if isinstance(line, Witness))
+
+    @property
+    def end(self) -> End | None:
+        """The last line of a complete run; ``None`` if the run was interrupted."""
+        return self.lines[-1] if self.lines and isinstance(self.lines[-1], End) else None
 
 
 def read_trace(path: str | PathLike[str]) -> Trace:
@@ -53,16 +66,10 @@ def read_trace(path: str | PathLike[str]) -> Trace:
     """
     source = Path(path)
     header, lines, cut = _whole_lines(source)
-    end = lines[-1] if lines and isinstance(lines[-1], End) else None
     _check_order(source, lines)
-    return Trace(
-        path=source,
-        header=header,
-        clauses=tuple(line for line in lines if isinstance(line, Clause)),
-        witnesses=tuple(line for line in lines if isinstance(line, Witness)),
-        end=end,
-        truncated=cut or ("" if end else f"{source}: interrupted; there is no end line"),
-    )
+    ended = bool(lines) and isinstance(lines[-1], End)
+    missing = "" if ended else f"{source}: interrupted; there is no end line"
+    return Trace(source, header, tuple(lines), cut or missing)
 
 
 def _whole_lines(source: Path) -> tuple[Header, list[Line], str]:
@@ -99,9 +106,7 @@ def _texts(source: Path) -> Iterator[tuple[int, bytes, bool]]:
 def _header(source: Path, text: bytes) -> Header:
     schema = _schema(text)
     if schema is not None and schema != SCHEMA:
-        raise TraceError(
-            f"{source}:1: the trace is of version `{schema}`; this tool reads `{SCHEMA}`"
-        )
+        raise TraceError(f"{source}:1: the trace is of version `{schema}`; this tool reads `{SCHEMA}`")
     try:
         return msgspec.json.decode(text, type=Header)
     except msgspec.MsgspecError as error:

@@ -8,9 +8,7 @@ import msgspec
 
 SCHEMA = "kernelcontracts/trace/1"
 
-Hex: TypeAlias = Annotated[
-    str, msgspec.Meta(pattern=r"^(-?0x[01]\.[0-9a-f]+p[+-][0-9]+|-?inf|nan)$")
-]
+Hex: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^(-?0x[01]\.[0-9a-f]+p[+-][0-9]+|-?inf|nan)$")]
 """A float as `float.hex` writes it."""
 
 Shape: TypeAlias = dict[str, int | list[int]]

@@ -83,9 +83,7 @@ class TraceWriter:
             rest = rest[self._file.write(rest) or 0 :]
 
 
-def open_trace(
-    path: str | PathLike[str], header: Header, *, overwrite: bool = False
-) -> TraceWriter:
+def open_trace(path: str | PathLike[str], header: Header, *, overwrite: bool = False) -> TraceWriter:
     """Create a trace file and write its header.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from kernelcontracts.evaluate.arithmetic import field_of
 from kernelcontracts.evaluate.field import Dims, Field, Logical, Tensor
 from kernelcontracts.evaluate.formats import format_of
-from kernelcontracts.numerics import exact
+from kernelcontracts.numerics import enclosure, exact
 from kernelcontracts.numerics.interval import exact as exact_interval
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def matmul(left: Any, right: Any) -> Field:
     if _known(a) and _known(b):
         real = exact.exact_matmul(a.value.lo, b.value.lo)
         return Field(dims, real.interval, real)
-    return Field(dims, a.value.matmul(b.value))
+    return Field(dims, enclosure.matmul(a.value, b.value))
 
 
 def _known(field: Field) -> bool:

@@ -46,9 +46,7 @@ def load_module(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise AdapterError(
-            f"`{path.name}` has a syntax error in line {error.lineno}: {error.msg}"
-        ) from error
+        raise AdapterError(f"`{path.name}` has a syntax error in line {error.lineno}: {error.msg}") from error
     except BaseException as error:
         said = " ".join(str(error).split())
         raise AdapterError(
@@ -83,19 +81,13 @@ class FileAdapter:
         """
         no_options(self.name, options, ("arrays",))
         if options.get("arrays", "numpy") not in ("numpy", "torch"):
-            raise AdapterError(
-                f"`arrays={options['arrays']}` is unknown; expected `numpy` or `torch`"
-            )
+            raise AdapterError(f"`arrays={options['arrays']}` is unknown; expected `numpy` or `torch`")
         module = load_module(self._path)
         found = getattr(module, target, None)
         if found is None:
-            raise AdapterError(
-                f"`{self._path.name}` has no function `{target}`{self._hint(module, target)}"
-            )
+            raise AdapterError(f"`{self._path.name}` has no function `{target}`{self._hint(module, target)}")
         if not callable(found):
-            raise AdapterError(
-                f"`{target}` in `{self._path.name}` is a `{type(found).__name__}`, not a function"
-            )
+            raise AdapterError(f"`{target}` in `{self._path.name}` is a `{type(found).__name__}`, not a function")
         if options.get("arrays") != "torch":
             return found  # type: ignore[no-any-return]  # whatever is callable
         from kernelcontracts.kernels.adapters.torch_bridge import with_tensors
@@ -103,17 +95,11 @@ class FileAdapter:
         return with_tensors(found)
 
     def _hint(self, module: ModuleType, target: str) -> str:
-        functions = [
-            name
-            for name, value in vars(module).items()
-            if callable(value) and not name.startswith("_")
-        ]
+        functions = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         close = difflib.get_close_matches(target, functions, 1)
         if close:
             return f"; did you mean `{close[0]}`?"
-        return (
-            f"; it has {', '.join(f'`{name}`' for name in sorted(functions))}" if functions else ""
-        )
+        return f"; it has {', '.join(f'`{name}`' for name in sorted(functions))}" if functions else ""
 
     def declines(self, operator: str, types: Mapping[str, str]) -> str:  # noqa: ARG002 - the function itself may decline
         """Return ``""``: a function declines by returning ``NotImplemented``."""

@@ -103,20 +103,14 @@ class NumpyAdapter:
         no_options("numpy", options, ("axis",) if target == "reduce_sum" else ())
         axis = options.get("axis", "-1")
         if axis not in ("-1", "0"):
-            raise AdapterError(
-                f"`axis={axis}` is unknown; expected `-1` (the fast axis) or `0` (a transposed copy)"
-            )
+            raise AdapterError(f"`axis={axis}` is unknown; expected `-1` (the fast axis) or `0` (a transposed copy)")
         return reduce_sum_first if axis == "0" else _KERNELS[target]
 
     def declines(self, operator: str, types: Mapping[str, str]) -> str:
         """Say which formats NumPy has no loop for."""
         if operator == "softmax":
             odd = sorted(set(types.values()) - {"f32", "f16", "bf16"})
-            return (
-                f"the numpy softmax computes in f32, which is not what {listed(odd)} asks for"
-                if odd
-                else ""
-            )
+            return f"the numpy softmax computes in f32, which is not what {listed(odd)} asks for" if odd else ""
         if operator == "gather_rows":
             return _gather_declines(types)
         *operands, result = types.values()
@@ -135,8 +129,4 @@ def _gather_declines(types: Mapping[str, str]) -> str:
     if "i64" not in operands:
         return f"numpy takes rows by i64 indices, not by {operands[-1]}"
     table = next((fmt for fmt in operands if fmt != "i64"), "i64")
-    return (
-        ""
-        if table == result
-        else f"numpy.take keeps the format; the table is {table}, the output {result}"
-    )
+    return "" if table == result else f"numpy.take keeps the format; the table is {table}, the output {result}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from kernelcontracts.kernels.adapters.protocol import AdapterError
@@ -24,12 +23,17 @@ _BUILT_IN = {
 
 def adapter_names() -> tuple[str, ...]:
     """Return the names of all adapters: this package's and those that others have registered."""
+    from importlib.metadata import entry_points
+
     return tuple(sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
 
 
 def _factory(name: str) -> str | None:
     if name in _BUILT_IN:
         return _BUILT_IN[name]
+    # a tenth of a worker's start, so only where it is needed
+    from importlib.metadata import entry_points
+
     return next((point.value for point in entry_points(group=GROUP, name=name)), None)
 
 
@@ -56,11 +60,7 @@ def adapter_named(name: str, path: str = "") -> Adapter:
     if value is None:
         known = adapter_names()
         close = difflib.get_close_matches(name, known, 1)
-        hint = (
-            f"did you mean `{close[0]}`?"
-            if close
-            else f"there are {', '.join(f'`{k}`' for k in known)}"
-        )
+        hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(f'`{k}`' for k in known)}"
         raise AdapterError(f"there is no adapter `{name}`; {hint}")
     module, _, attribute = value.partition(":")
     try:

@@ -42,22 +42,19 @@ def _kernel(target: str) -> Callable[..., None]:
     def gather_rows(table: np.ndarray, idx: np.ndarray, *, out: np.ndarray) -> None:
         torch.index_select(to_tensor(table), 0, to_tensor(idx), out=to_tensor(out))
 
-    return {
+    kernels: dict[str, Callable[..., None]] = {
         "matmul": matmul,
         "reduce_sum": reduce_sum,
         "softmax": softmax,
         "gather_rows": gather_rows,
-    }[target]
+    }
+    return kernels[target]
 
 
 def _holds(wide: str, narrow: str) -> bool:
     """Return whether every number of one format is a number of another."""
     one, other = format_named(wide), format_named(narrow)
-    return (
-        one.precision >= other.precision
-        and one.maxfinite >= other.maxfinite
-        and one.minsub <= other.minsub
-    )
+    return one.precision >= other.precision and one.maxfinite >= other.maxfinite and one.minsub <= other.minsub
 
 
 class TorchAdapter:
@@ -69,9 +66,7 @@ class TorchAdapter:
         """Say whether PyTorch is installed, without importing it."""
         if importlib.util.find_spec("torch") is not None:
             return Availability(ok=True)
-        return Availability(
-            ok=False, reason="PyTorch is not installed", how_to_install="pip install torch"
-        )
+        return Availability(ok=False, reason="PyTorch is not installed", how_to_install="pip install torch")
 
     def load(self, target: str, operator: str, options: Mapping[str, str]) -> Callable[..., Any]:
         """Return one of PyTorch's functions.
@@ -88,9 +83,7 @@ class TorchAdapter:
         no_options("torch", options, ("threads",))
         threads = options.get("threads")
         if threads is not None and not (threads.isdecimal() and int(threads) > 0):
-            raise AdapterError(
-                f"`threads={threads}` is not a number of threads; expected 1 or more"
-            )
+            raise AdapterError(f"`threads={threads}` is not a number of threads; expected 1 or more")
         kernel = _kernel(target)
         if threads is not None:
             import torch
@@ -130,8 +123,4 @@ def _gather_declines(operands: list[str], result: str) -> str:
     table, index = operands
     if index != "i64":
         return f"torch picks rows by i64 indices, not by {index}"
-    return (
-        ""
-        if table == result
-        else f"torch.index_select keeps the format; the table is {table}, the output {result}"
-    )
+    return "" if table == result else f"torch.index_select keeps the format; the table is {table}, the output {result}"

@@ -1,0 +1,156 @@
+"""Recovering the order of summation from masked sums.
+
+The idea is FPRev's (Xie, Gao, Wu, Chen and Lin 2024, arXiv 2411.00442): among equal units put +M and -M, with M so
+large that units added to it are lost. The units that are lost are those that enter the sum below the place where
++M and -M meet, so n minus what is left is the number of terms under their lowest common ancestor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelcontracts.diagnose.accumulator import bits_kept, reach
+from kernelcontracts.formats.facts import F16
+from kernelcontracts.lang.values import Choice
+from kernelcontracts.operators.orders import PADDING, schedule
+
+if TYPE_CHECKING:
+    from kernelcontracts.diagnose.failure import Array
+    from kernelcontracts.diagnose.sums import Bench
+    from kernelcontracts.operators.orders import Schedule
+
+CALLS = 192
+"""Calls spent on one pivot: about a second at a few milliseconds each."""
+
+PIVOTS = 5
+"""Pivots tried. Each is drawn from the lower part of the chain above the last, so few are needed."""
+
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Parameters tried for named orders."""
+
+
+def reduction_order(bench: Bench) -> Choice | None:
+    """Name the order of summation at this shape.
+
+    Returns ``sequential`` for any chain, wherever it starts; a named order whose tree has the measured sizes;
+    ``unordered`` for other trees; ``None`` where the masks do not work (few terms, or partial sums without loss).
+    """
+    terms = _terms(bench)
+    if terms < 3:
+        return None
+    pivot, sizes = 0, []
+    for _ in range(PIVOTS):
+        found = ancestors(bench, pivot, terms)
+        if found is None:
+            return None
+        sizes.append(np.sort(found))
+        below = _chain_below(sizes[-1])
+        if below is not None and below <= max(1, terms // 16):
+            return Choice("sequential")
+        if below is None:
+            break
+        pivot = _lower(found, pivot, below)
+    return _named(sizes, terms)
+
+
+def _terms(bench: Bench) -> int:
+    """Return how many terms to probe with: those of the shape, as far as calls and the output's digits go."""
+    digits = 1 << bench.output.precision
+    return min(max(bench.length, 3), CALLS * max(bench.width, 1), digits)
+
+
+def ancestors(bench: Bench, pivot: int, terms: int) -> Array | None:
+    """Return, for every other term, how many terms lie under its common ancestor with the pivot."""
+    precision = bits_kept(bench)
+    if precision is None or precision > reach(bench):
+        return None
+    for low, high in _ranges(bench):
+        # M + n units must round to M: n units lie below half a spacing, which is M * 2^-precision
+        if 2.0 ** (high - low - precision) > terms:
+            found = _masked(bench, pivot, terms, low=low, high=high)
+            if found is not None:
+                return found
+    return None
+
+
+def _masked(bench: Bench, pivot: int, terms: int, *, low: int, high: int) -> Array | None:
+    others = np.delete(np.arange(terms), pivot)
+    rows = np.full((len(others), terms), 2.0**low)
+    rows[:, pivot] = 2.0**high
+    rows[np.arange(len(others)), others] = -(2.0**high)
+    left = bench.sums(rows)
+    if left is None or not np.isfinite(left).all():
+        return None
+    sizes = terms - left / 2.0**low
+    sane = (sizes >= 2) & (sizes <= terms) & (sizes == np.rint(sizes))
+    return sizes.astype(np.int64) if sane.all() else None
+
+
+def _ranges(bench: Bench) -> list[tuple[int, int]]:
+    """Return exponents of unit and mask: as far apart as a wide range allows, then within that of f16."""
+    smallest = max(sum(fmt.lsb_min for fmt in bench.formats), bench.output.lsb_min)
+    largest = bench.exponents[1]
+    wide = max(min(0, largest - 60), smallest)
+    narrow = max(smallest, F16.lsb_min)
+    return [(wide, min(largest, wide + 120)), (narrow, min(largest, F16.emax))]
+
+
+def _chain_below(sizes: Array) -> int | None:
+    """Return how many terms precede the pivot of a chain, or ``None`` if the sizes are not those of a chain.
+
+    In a chain a pivot at place q meets the q terms before it under q + 1 terms, and the later ones one by one.
+    """
+    before = int(sizes[0]) - 1
+    expected = np.concatenate([np.full(before, before + 1), np.arange(before + 2, len(sizes) + 2)])
+    return before if np.array_equal(sizes, expected) else None
+
+
+def _lower(sizes: Array, pivot: int, below: int) -> int:
+    """Pick a new pivot among the terms that precede the present one: the middle of them."""
+    others = np.delete(np.arange(len(sizes) + 1), pivot)
+    before = others[sizes == below + 1]
+    return int(before[len(before) // 2])
+
+
+def _named(sizes: list[Array], terms: int) -> Choice:
+    """Find a named order that has pivots with the measured sizes."""
+    for order in _candidates(terms):
+        plan = schedule(order, terms)
+        seen = {_sizes_at(plan, pivot, terms).tobytes() for pivot in range(terms)}
+        if all(s.tobytes() in seen for s in sizes):
+            return order
+    return Choice("unordered")
+
+
+def _candidates(terms: int) -> list[Choice]:
+    orders = [Choice("pairwise", (k,)) for k in SIZES if k < terms]
+    orders += [Choice("blocked", (k,)) for k in SIZES if 1 < k < terms]
+    orders += [Choice("lanes", (k,)) for k in SIZES if 1 < k < terms]
+    return orders
+
+
+def _sizes_at(plan: Schedule, pivot: int, terms: int) -> Array:
+    """Return the sorted sizes that a schedule gives for one pivot."""
+    step, column = _places(plan, terms)
+    filled = (plan.steps != PADDING).cumsum(axis=0)
+    own = filled[np.maximum(step, step[pivot]), column[pivot]]
+    totals = np.concatenate([[0], np.cumsum(filled[-1])])
+    if plan.combine == "halving":
+        spread = np.frexp((column ^ column[pivot]).astype(np.float64))[1]
+        first = (column >> spread) << spread
+        joined = totals[first + (1 << spread)] - totals[first]
+    else:
+        joined = totals[np.maximum(column, column[pivot]) + 1]
+    sizes = np.where(column == column[pivot], own, joined)
+    return np.sort(np.delete(sizes, pivot)).astype(np.int64)
+
+
+def _places(plan: Schedule, terms: int) -> tuple[Array, Array]:
+    """Return for each term its step and its running sum."""
+    step, column = np.zeros(terms, np.intp), np.zeros(terms, np.intp)
+    rows, columns = np.nonzero(plan.steps != PADDING)
+    taken = plan.steps[rows, columns]
+    step[taken], column[taken] = rows, columns
+    return step, column
