@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import os
 import re
 import socket
 import subprocess
@@ -325,6 +326,12 @@ def test_a_long_message_is_cut_and_stays_on_one_line(misbehave):
     assert "\n" not in seen.message
 
 
+def test_a_message_cannot_steer_the_terminal(misbehave):
+    seen = misbehave("raises_terminal_codes")
+
+    assert seen.message == "raised ValueError: [2J [1;32mPASS all tests"
+
+
 def test_the_working_folder_is_the_kernels_own_to_delete(misbehave, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "precious").write_text("data")
@@ -346,7 +353,7 @@ def test_the_network_is_out_of_reach_where_the_environment_says_so():
 
 
 @linux
-def test_the_worker_dies_with_its_parent_even_while_it_hangs():
+def test_the_worker_dies_with_its_parent_even_while_it_hangs(tmp_path):
     code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -356,7 +363,12 @@ s = t.start("hangs_in_c", seconds=100)
 print(s._process._process.pid, flush=True)
 t.ask(s, t.bad_input())
 """
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},  # nobody is left to remove the folder
+    )
     worker = int(parent.stdout.readline())
     assert runs(worker)
     parent.kill()

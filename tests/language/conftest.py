@@ -75,13 +75,14 @@ def blocks(markdown: str) -> Iterator[Block]:
         yield Block(match.group(1), match.group(2).strip(), match.group(3), line)
 
 
-def complete(block: Block) -> Source:
-    """Return the whole file that an example stands for; lines keep their numbers where the example is a whole file."""
-    text = block.text
+def complete(block: Block) -> tuple[Source, int]:
+    """Return the whole file that an example stands for, and the line at which the example begins in it."""
+    text, start = block.text, 0
     if not text.startswith("kernel-contracts") and "whole" not in block.info:
         text = HEADER + (_in_contract(text) if _SECTION.match(text) else text)
+        start = text.index(block.text)
     named = re.search(r"file=(\S+)", block.info)
-    return Source("example.kc", text, Path(named.group(1)) if named else None)
+    return Source("example.kc", text, Path(named.group(1)) if named else None), text.count("\n", 0, start) + 1
 
 
 def _in_contract(excerpt: str) -> str:

@@ -17,7 +17,7 @@ moderate = st.floats(-1e6, 1e6)
 
 @st.composite
 def picked(draw, numbers=finite):
-    """An interval and a rational number within it."""
+    """Draw an interval and a rational number within it."""
     a, b = sorted((draw(numbers), draw(numbers)))
     weight = Fraction(draw(st.integers(0, 16)), 16)
     value = Fraction(a) + weight * (Fraction(b) - Fraction(a))

@@ -34,7 +34,7 @@ def wild_numbers(count, seed):
 
 
 def check_tightest(down, up, value):
-    """The bracket is the number itself, or its two neighbours (an overflow: the largest and infinity)."""
+    """Check that the bracket is the number itself, or its two neighbours (an overflow: the largest and infinity)."""
     if up == np.inf:
         assert Fraction(down) < value
         assert down == LARGEST

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 from kernelcontracts.formats.arrays import bits, to_f64
-from kernelcontracts.formats.facts import format_named
+from kernelcontracts.formats.facts import Format, format_named
+from kernelcontracts.lang.builtins import TABLE
 from kernelcontracts.lang.decl import Operator, Plan
 from kernelcontracts.lang.parse import parse
 from kernelcontracts.lang.source import Source
-from kernelcontracts.numerics.rounding import round_to
+from kernelcontracts.numerics.rounding import representable, round_to
 from kernelcontracts.strata import draw as room
 from kernelcontracts.strata.bits import Words
 from kernelcontracts.strata.draw import draw
 from kernelcontracts.strata.errors import NotApplicable, StratumError
-from kernelcontracts.strata.generators import EACH, JOINT, PARAMETERS
+from kernelcontracts.strata.generators import EACH, JOINT, PARAMETERS, Context
+from kernelcontracts.strata.problem import Problem
 from kernelcontracts.strata.shapes import shapes
 
 
@@ -321,3 +323,66 @@ def test_a_normal_deviate_is_the_words_own_up_to_one_rounding():
     label = "stratum s / L=(), N=1 / X=f32, Y=f32"
     z = Words(KEY).child(label).child("X").child("X").normal("normal", (1,))
     assert Fraction(float(x[0])) == Fraction(float(np.float32(z[0])))
+
+
+def with_bias():
+    text = (
+        "kernel-contracts 0.1\nmodule test\n\n"
+        "operator biased(A: T[M, K], B: T[K, N], D: T[M]) -> C: T[M, N] {\n"
+        "  meaning C[m, n] = sum[k < K](A[m, k] * B[k, n])\n}\n"
+    )
+    (operator,) = parse(Source("test", text)).file.declarations
+    return operator
+
+
+def test_inputs_that_are_no_factors_are_drawn_on_their_own():
+    types = dict.fromkeys("ABCD", "f16")
+    shape = {"M": 3, "N": 4, "K": 50000}
+    found = draw(
+        stratum("A, B ~ random_sign(); D ~ random_sign()"), operator=with_bias(), shape=shape, types=types, key=KEY
+    )
+    # the factors shrink to leave headroom for fifty thousand terms, the third input does not
+    assert np.abs(to_f64(found["D"])).max() > 0.25
+    assert np.abs(to_f64(found["A"])).max() <= 8 * 2.0**-4
+    found = draw(stratum("A, B ~ ints(11); D ~ one_hot(0, 1)"), operator=with_bias(), shape=shape, types=types, key=KEY)
+    assert np.count_nonzero(to_f64(found["D"])) == 1
+
+
+def test_a_shape_that_leaves_a_dimension_out_is_refused():
+    with pytest.raises(StratumError, match="`K`"):
+        matmul("A, B ~ ints(24)", shape={"L": (), "M": 1, "N": 1})
+    with pytest.raises(StratumError, match="`L`"):
+        matmul("A, B ~ normal(0, 1)", shape={"M": 1, "N": 1, "K": 1})
+
+
+def test_integers_beyond_62_bits_are_refused():
+    with pytest.raises(StratumError, match="62 bits"):
+        gather("table ~ normal(1, 1); idx ~ integers(0, 2 ^ 62)")
+
+
+TINY = Format("tiny", 2, 0, 1, Fraction(3), storage_bits=4)
+
+
+@pytest.mark.parametrize("name", sorted(JOINT))
+@pytest.mark.parametrize("rhs", [TINY, None], ids=["product", "sum"])
+@pytest.mark.parametrize("out", ["f32", "f16"])
+def test_formats_of_two_binades_either_hold_a_stratum_or_say_why_not(name, rhs, out):
+    problem = Problem(TINY, rhs, format_named(out), 2, 3, 9, 1 if rhs is None else 4, Words(KEY))
+    operator = OPERATORS["reduce_sum" if rhs is None else "matmul"]
+    tensor = operator.inputs[0].name
+    args = {"ints": "24", "swamp": "2", "identity": tensor}.get(name, "")
+    call = stratum(f"{tensor} ~ {name}({args})").draws[0].generator
+    context = Context(operator, {}, {}, Words(KEY))
+    try:
+        factors = JOINT[name](problem, context, call.args)
+    except NotApplicable as reason:
+        message = str(reason)
+        assert "tiny" in message or out in message
+        return
+    for values in factors:
+        assert values is None or representable(values, TINY).all()
+
+
+def test_the_language_and_this_room_know_the_same_generators():
+    known = {name: (len(p), len(p)) for name, p in PARAMETERS.items()}
+    assert known == {name: (row.least, row.most) for (place, name), row in TABLE.items() if place == "generator"}

@@ -94,6 +94,8 @@ def _value(expr: Expr, features: Features, claims: Mapping[str, ClaimValue]) -> 
     match expr:
         case Feature(name=name, args=args):
             return features.value(name, tuple(_argument(arg) for arg in args))
+        case Member(base=Name(id="r"), name=name):
+            return features.value(name)
         case Member(base=Name(id="claim"), name=name):
             return claims.get(name)
         case Number(value=value):

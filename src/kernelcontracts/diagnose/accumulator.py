@@ -76,6 +76,9 @@ def bits_kept(bench: Bench) -> int | None:
 
 def _search(bench: Bench) -> int | None:
     low, high = 1, reach(bench) + 1
+    # 2 + 1 has two bits: what loses that much is no accumulator
+    if high < 2 or _loses(bench, low) is not False:
+        return None
     while high - low > 1:
         middle = (low + high) // 2
         lost = _loses(bench, middle)
@@ -114,16 +117,19 @@ def accumulator(bench: Bench) -> Choice | None:
 
 
 def _eleven_bits(bench: Bench) -> Choice | None:
-    """Tell f16 from tf32 by a partial sum that f16 cannot hold."""
-    top = min(bench.exponents[1], F16_RANGE)
-    half = 1 if top == F16_RANGE else max(bench.length // 2, 1)
-    if half * 2.0**top < 2.0**F16_RANGE:
-        return None
-    row = np.concatenate([np.full(half, 2.0**top), np.full(half, -(2.0**top))])
-    result = bench.sums(row[None, :])
+    """Tell f16 from tf32 by partial sums beyond 65504, which f16 makes infinite, or its largest number."""
+    if bench.exponents[1] >= F16_RANGE:
+        big = 2.0**F16_RANGE
+        terms, positions = rotations((big, -big / 2, -big / 2), bench.length)
+        result = bench.sums(terms, positions=positions)
+    else:
+        half, big = bench.length // 2, 2.0 ** bench.exponents[1]
+        if half * big < 2.0**F16_RANGE / 2:
+            return None
+        result = bench.sums(np.repeat([[big, -big]], half, axis=1))
     if result is None:
         return None
-    return Choice("tf32") if np.isfinite(result).all() else Choice("f16")
+    return Choice("tf32") if (result == 0).all() else Choice("f16")
 
 
 def acc_rounding(bench: Bench) -> Choice | None:

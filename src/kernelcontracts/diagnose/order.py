@@ -7,6 +7,7 @@ large that units added to it are lost. The units that are lost are those that en
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,27 +39,25 @@ def reduction_order(bench: Bench) -> Choice | None:
     ``unordered`` for other trees; ``None`` where the masks do not work (few terms, or partial sums without loss).
     """
     terms = _terms(bench)
-    if terms < 3:
-        return None
-    pivot, sizes = 0, []
+    small = replace(bench, shape={**bench.shape, ("K" if bench.product else "N"): terms})
+    pivot = 0
     for _ in range(PIVOTS):
-        found = ancestors(bench, pivot, terms)
+        found = ancestors(small, pivot, terms)
         if found is None:
             return None
-        sizes.append(np.sort(found))
-        below = _chain_below(sizes[-1])
-        if below is not None and below <= max(1, terms // 16):
-            return Choice("sequential")
+        below = _chain_below(np.sort(found))
         if below is None:
-            break
+            return _named(found, pivot, terms)
+        if below <= max(1, terms // 16):
+            return Choice("sequential")
         pivot = _lower(found, pivot, below)
-    return _named(sizes, terms)
+    return Choice("unordered")
 
 
 def _terms(bench: Bench) -> int:
-    """Return how many terms to probe with: those of the shape, as far as calls and the output's digits go."""
-    digits = 1 << bench.output.precision
-    return min(max(bench.length, 3), CALLS * max(bench.width, 1), digits)
+    """Return how many terms to probe with: those of the shape, as far as calls and digits go."""
+    digits = min(bench.output.precision, bits_kept(bench) or 1)
+    return min(max(bench.length, 3), CALLS * max(bench.width, 1), 1 << digits)
 
 
 def ancestors(bench: Bench, pivot: int, terms: int) -> Array | None:
@@ -80,21 +79,28 @@ def _masked(bench: Bench, pivot: int, terms: int, *, low: int, high: int) -> Arr
     rows = np.full((len(others), terms), 2.0**low)
     rows[:, pivot] = 2.0**high
     rows[np.arange(len(others)), others] = -(2.0**high)
-    left = bench.sums(rows)
-    if left is None or not np.isfinite(left).all():
+    # the last row has no mask: it shows whether units count at all
+    left = bench.sums(np.vstack([rows, np.full((1, terms), 2.0**low)]))
+    if left is None or not np.isfinite(left).all() or left[-1] != terms * 2.0**low:
         return None
+    left = left[:-1]
     sizes = terms - left / 2.0**low
     sane = (sizes >= 2) & (sizes <= terms) & (sizes == np.rint(sizes))
     return sizes.astype(np.int64) if sane.all() else None
 
 
 def _ranges(bench: Bench) -> list[tuple[int, int]]:
-    """Return exponents of unit and mask: as far apart as a wide range allows, then within that of f16."""
+    """Return exponents of unit and mask: far apart, then within the range of f16, then normal."""
     smallest = max(sum(fmt.lsb_min for fmt in bench.formats), bench.output.lsb_min)
     largest = bench.exponents[1]
     wide = max(min(0, largest - 60), smallest)
     narrow = max(smallest, F16.lsb_min)
-    return [(wide, min(largest, wide + 120)), (narrow, min(largest, F16.emax))]
+    normal = max(bench.exponents[0], bench.output.emin)
+    return [
+        (wide, min(largest, wide + 120)),
+        (narrow, min(largest, F16.emax)),
+        (normal, min(largest, normal + 120)),
+    ]
 
 
 def _chain_below(sizes: Array) -> int | None:
@@ -114,12 +120,14 @@ def _lower(sizes: Array, pivot: int, below: int) -> int:
     return int(before[len(before) // 2])
 
 
-def _named(sizes: list[Array], terms: int) -> Choice:
-    """Find a named order that has pivots with the measured sizes."""
+def _named(sizes: Array, pivot: int, terms: int) -> Choice:
+    """Find a named order with the measured sizes, its first term at any place (kernels may start anywhere)."""
+    measured = np.insert(sizes, pivot, 0)
     for order in _candidates(terms):
         plan = schedule(order, terms)
-        seen = {_sizes_at(plan, pivot, terms).tobytes() for pivot in range(terms)}
-        if all(s.tobytes() in seen for s in sizes):
+        if any(
+            np.array_equal(np.roll(_sizes_at(plan, place, terms), pivot - place), measured) for place in range(terms)
+        ):
             return order
     return Choice("unordered")
 
@@ -132,7 +140,7 @@ def _candidates(terms: int) -> list[Choice]:
 
 
 def _sizes_at(plan: Schedule, pivot: int, terms: int) -> Array:
-    """Return the sorted sizes that a schedule gives for one pivot."""
+    """Return the sizes that a schedule gives for one pivot, zero at its own place."""
     step, column = _places(plan, terms)
     filled = (plan.steps != PADDING).cumsum(axis=0)
     own = filled[np.maximum(step, step[pivot]), column[pivot]]
@@ -144,7 +152,8 @@ def _sizes_at(plan: Schedule, pivot: int, terms: int) -> Array:
     else:
         joined = totals[np.maximum(column, column[pivot]) + 1]
     sizes = np.where(column == column[pivot], own, joined)
-    return np.sort(np.delete(sizes, pivot)).astype(np.int64)
+    sizes[pivot] = 0
+    return np.asarray(sizes, np.int64)
 
 
 def _places(plan: Schedule, terms: int) -> tuple[Array, Array]:

@@ -52,7 +52,7 @@ def exp_ulp(candidate: Candidate) -> int | None:
     if y is None or not np.isfinite(y).all() or not (y[:, 0] == 1).all():
         return None
     unit = 2.0 ** (np.floor(x / np.log(2.0)) - 23)
-    return max(1, int(np.ceil((np.abs(y[:, 1] - np.exp(x)) / unit).max() - 0.5)))
+    return max(1, int(np.ceil((np.abs(y[:, 1] - np.exp(x)) / unit).max())))
 
 
 def _table() -> Doubles:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelcontracts.diagnose.accumulator import accumulator
+from kernelcontracts.formats.facts import F16
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
@@ -26,9 +28,10 @@ def daz_in(bench: Bench) -> Choice | None:
 
 
 def _read_in_product(bench: Bench, side: int) -> Choice | None:
-    """Multiply the smallest subnormal of one operand by the largest power of two of the other."""
+    """Multiply a subnormal of one operand by a large power of two of the other."""
     fmt, other = bench.formats[side], bench.formats[1 - side]
-    small, large = float(fmt.minsub), 2.0**other.emax
+    # half the smallest normal number has one significant bit, which any cast of the same range keeps
+    small, large = float(fmt.minnormal) / 2, 2.0 ** min(other.emax, bench.output.emax - fmt.emin)
     if not bench.output.minnormal <= small * large <= bench.output.maxfinite:
         return None
     pair = (small, large) if side == 0 else (large, small)
@@ -42,7 +45,11 @@ def _read_in_sum(bench: Bench) -> Choice | None:
         return None
     normal = float(fmt.minnormal)
     result = bench.sums(np.array([[normal, normal / 2]]))
-    return None if result is None else _named(float(result[0]), kept=1.5 * normal, flushed=normal)
+    if result is None:
+        return None
+    answer = _named(float(result[0]), kept=1.5 * normal, flushed=normal)
+    # adding a zero to the subnormal first is an addition whose result may be flushed
+    return None if answer == FLUSH and ftz_out(bench) == FLUSH else answer
 
 
 def _named(result: float | None, *, kept: float, flushed: float) -> Choice | None:
@@ -58,7 +65,10 @@ def ftz_out(bench: Bench) -> Choice | None:
     if terms is None:
         return None
     result = bench.sums(terms)
-    return None if result is None else _named(float(result[0]), kept=target, flushed=0.0)
+    answer = None if result is None else _named(float(result[0]), kept=target, flushed=0.0)
+    # an accumulator in f16 loses the result before anything is flushed
+    short = answer == FLUSH and bench.output.emin < F16.emin and accumulator(bench) == Choice("f16")
+    return None if short else answer
 
 
 def _terms_for(bench: Bench, target: float) -> Doubles | None:

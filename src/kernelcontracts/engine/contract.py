@@ -11,11 +11,12 @@ from kernelcontracts.engine.result import Status
 from kernelcontracts.engine.run import Candidate, Run, drawn, measure
 from kernelcontracts.lang.claims import completions
 from kernelcontracts.lang.values import Unspecified
+from kernelcontracts.stats.coverage import required_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from kernelcontracts.engine.plan import Plan
+    from kernelcontracts.engine.plan import Plan, PlannedCase
     from kernelcontracts.engine.run import Listener
     from kernelcontracts.evaluate.case import Case, Observed
     from kernelcontracts.lang.values import Claimed, ClaimValue
@@ -78,6 +79,8 @@ def measure_all(
 ) -> None:
     """Judge the plan's cases, then those of its statistical cells, and more of these while they are open."""
     measure(run, candidate, cases=run.plan.cases, listener=listener, enough=enough, seen=seen)
+    if seen is None:
+        _make_up(run, candidate, listener=listener, enough=enough)
     if run.violated:
         return
     measure(run, candidate, cases=run.plan.averages, listener=listener, enough=enough, seen=seen)
@@ -85,6 +88,27 @@ def measure_all(
         if run.violated or not _open(run):
             return
         measure(run, candidate, cases=run.plan.more_averages(round_), listener=listener, enough=enough)
+
+
+def _make_up(run: Run, candidate: Candidate, *, listener: Listener | None, enough: int) -> None:
+    """Draw further seeds where strata do not exist for some shapes, so that the promised number is reached.
+
+    Cases that a precondition rejects are not made up for: a plan that its own domain rejects is to be seen.
+    """
+    need = required_cases(*run.plan.promised)
+    for round_ in range(1, 4):
+        lost = len(run.plan.cases) - run.cases - sum(run.rejected.values())
+        if run.violated or run.cases == 0 or lost <= 0 or run.cases >= need:
+            return
+        missing = need - run.cases
+        measure(run, candidate, cases=_existing(run, round_, missing), listener=listener, enough=enough)
+
+
+def _existing(run: Run, round_: int, count: int) -> Iterator[PlannedCase]:
+    """Yield up to ``count`` further cases from cells that exist, every stratum in turn."""
+    further = [c for c in run.plan.more_cases(round_) if c.cell() not in run.empty_cells]
+    step = max(1, len(further) // count)
+    yield from further[::step][:count] if step > 1 else further[:count]
 
 
 def _open(run: Run) -> bool:

@@ -7,7 +7,7 @@ are not part of the key: nothing a vendor says moves the inputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class PlannedCase:
     Attributes
     ----------
     index
-        Its place in the plan.
+        Its place in the plan; negative for cases added for averages.
     stratum, shape
         Where its inputs come from and how large they are.
     seed
@@ -78,11 +78,18 @@ class Plan:
         text = "\0".join((self.hash, case.stratum.name, shape_text(case.shape), case.seed))
         return sha256(text.encode()).digest()
 
+    def more_cases(self, round_: int) -> tuple[PlannedCase, ...]:
+        """Return the plan's cells once more, with seeds not used before: for cells that do not exist to be made up."""
+        base = len(self.cases) * round_
+        return tuple(
+            PlannedCase(base + i, case.stratum, case.shape, f"{case.seed}+{round_}") for i, case in enumerate(self.cases)
+        )
+
     def more_averages(self, round_: int) -> tuple[PlannedCase, ...]:
         """Return further cases of the statistical cells: the same cells with seeds not used before."""
-        base = len(self.cases) + len(self.averages) * round_
+        base = -1 - len(self.averages) * round_
         return tuple(
-            PlannedCase(base + i, case.stratum, case.shape, f"{case.seed}+{round_}", statistical=True)
+            PlannedCase(base - i, case.stratum, case.shape, f"{case.seed}+{round_}", statistical=True)
             for i, case in enumerate(self.averages)
         )
 
@@ -109,21 +116,13 @@ def make_plan(instance: Instance, types: Mapping[str, str], *, run_seed: int, re
     fresh = redraw or _is_fresh(settings["seeds"])
     typing = " ".join(f"{name}:{fmt}" for name, fmt in sorted(types.items()))
     key = sha256(f"{instance.plan_hash}\0{typing}\0{run_seed if fresh else ''}".encode()).hexdigest()
-    cases = tuple(_cases(instance, settings["shapes"], settings["seeds"], instance.strata, key, 0, "s"))
+    cases = tuple(_cases(instance, settings["shapes"], settings["seeds"], instance.strata, key, "s"))
     averages: tuple[PlannedCase, ...] = ()
     names = _averaged(instance)
     if names and "average_over" in settings:
         strata = tuple(s for s in instance.strata if s.name in names)
-        drawn = _cases(
-            instance,
-            settings["average_over"],
-            settings["average_seeds"],
-            strata,
-            key,
-            len(cases),
-            "a",
-        )
-        averages = tuple(drawn)
+        drawn = _cases(instance, settings["average_over"], settings["average_seeds"], strata, key, "a")
+        averages = tuple(replace(case, index=-1 - case.index) for case in drawn)
     return Plan(instance, types, run_seed, fresh, key, cases, averages, _promised(settings))
 
 
@@ -140,11 +139,10 @@ def _cases(
     seed_rule: Expr,
     strata: tuple[Stratum, ...],
     key: str,
-    first: int,
     tag: str,
 ) -> Iterator[PlannedCase]:
     count, start = _seeds(seed_rule)
-    index = first
+    index = 0
     sizes = shapes(shape_rule, operator=instance.operator, seed_words=bytes.fromhex(key))
     for stratum in strata:
         weight = 1 if tag == "a" else stratum.weight

@@ -106,6 +106,7 @@ class Run:
     undecided: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     inapplicable: dict[str, str] = field(default_factory=dict)
+    empty_cells: set[str] = field(default_factory=set)
     nan_cases: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -140,6 +141,7 @@ def drawn(plan: Plan, cases: Iterable[PlannedCase], run: Run) -> Iterator[tuple[
             yield planned, draw_case(plan, planned)
         except NotApplicable as why:
             run.inapplicable.setdefault(planned.stratum.name, str(why))
+            run.empty_cells.add(planned.cell())
 
 
 MOST_FAILURES = 24

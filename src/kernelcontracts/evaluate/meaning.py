@@ -112,8 +112,12 @@ def _contraction(left: Tensor, right: Tensor, binder: str) -> Field | None:
     return Field(left.dims[:-1] + right.dims[-1:], tightened(real), real)
 
 
-NARROW = 2.0**-40
-"""Relative width up to which an enclosure is left as it is: 2^-16 of an f32 spacing, far below any tolerance."""
+NARROW = 2.0**-32
+"""Relative width up to which an enclosure is left as it is.
+
+The finest tolerance of the library is half an f32 unit roundoff of the reference, 2^-25: a width of 2^-32 moves its
+margin by less than 2^-6. Correct roundings do not depend on it, since the exact value is asked for them.
+"""
 
 
 def tightened(real: Real) -> Interval:

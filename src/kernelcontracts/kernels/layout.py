@@ -7,7 +7,6 @@ offset ``o`` of a fence is ``pattern[o % PAGE]``, so a fence can be checked wher
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,8 +158,3 @@ def _gaps_hold(memory: np.ndarray, zone: Zone, pattern: np.ndarray) -> bool:
     # tensors start on a page, so the pattern starts afresh at the first row
     expected = np.resize(pattern, zone.end - zone.start).reshape(shape)[:, zone.row_bytes :]
     return bool(np.array_equal(found, expected))
-
-
-def elements(shape: tuple[int, ...]) -> int:
-    """Return the number of elements of a shape."""
-    return prod(shape)

@@ -17,15 +17,7 @@ from kernelcontracts.kernels.adapters.protocol import AdapterError, takes_out
 from kernelcontracts.kernels.confine import limit_resources
 from kernelcontracts.kernels.layout import view
 from kernelcontracts.kernels.returned import MalformedError, Returned, take, use_up_fresh_memory
-from kernelcontracts.kernels.wire import (
-    EXIT_CHANNEL,
-    MAX_TEXT,
-    CallReply,
-    CallRequest,
-    LoadReply,
-    LoadRequest,
-    pack,
-)
+from kernelcontracts.kernels.wire import EXIT_CHANNEL, CallReply, CallRequest, LoadReply, LoadRequest, pack, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,10 +32,9 @@ _mmap = mmap.mmap
 
 def _text(error: BaseException) -> str:
     try:
-        said = " ".join(str(error).split())
+        return plain(str(error))
     except BaseException:  # noqa: BLE001 - the message is the candidate's code too
-        said = "(its message could not be read)"
-    return said[:MAX_TEXT]
+        return "(its message could not be read)"
 
 
 class Channel:

@@ -14,14 +14,7 @@ from kernelcontracts.kernels.limits import Limits
 from kernelcontracts.kernels.observation import Observation, Outcome
 from kernelcontracts.kernels.process import Ended, WorkerProcess
 from kernelcontracts.kernels.staging import Stage
-from kernelcontracts.kernels.wire import (
-    MAX_TEXT,
-    CallReply,
-    CallRequest,
-    LoadReply,
-    LoadRequest,
-    pack,
-)
+from kernelcontracts.kernels.wire import CallReply, CallRequest, LoadReply, LoadRequest, pack, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +62,7 @@ class Session:
         self.takes_out = False
         self._address, self._operator, self._limits = address, operator, limits
         self._calls = 0
+        self._respawned = False
         self._process: WorkerProcess | None = None
         self._start()
 
@@ -103,7 +97,7 @@ class Session:
         except msgspec.MsgspecError as error:
             raise KernelLoadError(f"`{address}` wrote bytes of its own on the channel while it was loaded") from error
         if not reply.ok:
-            raise KernelLoadError(f"`{address}` could not be loaded: {reply.message}")
+            raise KernelLoadError(f"`{address}` could not be loaded: {plain(reply.message)}")
         return reply
 
     def call(
@@ -158,8 +152,7 @@ class Session:
             process.close()
             ended = CallReply(self._calls, _ENDINGS[reply.reason], reply.kind, reply.message)
             return stage.observe(ended, owned=self.takes_out, seconds=seconds)
-        if reply.note and reply.note not in self.notes:
-            self.notes.append(reply.note)
+        self._note(plain(reply.note))
         return stage.observe(reply, owned=self.takes_out, seconds=seconds)
 
     def _read(self, answer: bytes) -> CallReply | Ended:
@@ -167,8 +160,7 @@ class Session:
             reply = msgspec.msgpack.decode(answer, type=CallReply)
         except msgspec.MsgspecError:
             return Ended("garbled", "", _GARBLED)
-        known = reply.outcome in _ANSWERS and len(reply.message) <= MAX_TEXT
-        if not known or reply.number != self._calls:
+        if reply.outcome not in _ANSWERS or reply.number != self._calls:
             return Ended("garbled", "", _GARBLED)
         return reply
 
@@ -187,9 +179,14 @@ class Session:
         except KernelLoadError as error:
             return Observation(Outcome.DIED, message=f"the worker could not be started again: {error}")
         cost = f"starting a new worker takes {time.perf_counter() - began:.2g} s"
-        if not any(note.startswith("starting a new worker") for note in self.notes):
-            self.notes.append(cost)
+        if not self._respawned:
+            self._note(cost)
+        self._respawned = True
         return None
+
+    def _note(self, text: str) -> None:
+        if text and text not in self.notes:
+            self.notes.append(text)
 
     def _note_loss(self, process: WorkerProcess) -> None:
         if process.alive:
@@ -224,7 +221,7 @@ class Session:
 
 def _printed(process: WorkerProcess) -> str:
     lines = process.printed.decode("utf-8", "replace").strip().splitlines()
-    return f"; its last line was `{lines[-1][:MAX_TEXT]}`" if lines else ""
+    return f"; its last line was `{plain(lines[-1])}`" if lines else ""
 
 
 def open_session(address: Address, operator: Operator, *, limits: Limits | None = None) -> Session:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Place: TypeAlias = Literal[
-    "expression", "observation", "domain", "generator", "protocol", "smoke", "fault"
-]
+Place: TypeAlias = Literal["expression", "observation", "domain", "generator", "protocol", "smoke", "fault"]
 """Where a builtin may stand.
 
 ``expression`` is everywhere a value is computed; ``observation`` reads the candidate and stands in ``post``;
@@ -95,18 +93,12 @@ def _formats() -> Iterable[Builtin]:
     yield Builtin("minsub", ("format",), variance=("-",), **edge)  # type: ignore[arg-type] - as above
     yield Builtin("round", ("value", "format", "mode"), 2, 3, shape="first", variance=("+", "?", "?"))
     yield Builtin("representable", ("value", "format"), 1, 2, shape="first", unit="one")
-    yield Builtin(
-        "ulp", ("value", "format"), 2, 2, shape="first", variance=("?", "-"), nonnegative=True
-    )
+    yield Builtin("ulp", ("value", "format"), 2, 2, shape="first", variance=("?", "-"), nonnegative=True)
 
 
 def _claims() -> Iterable[Builtin]:
-    yield Builtin(
-        "u_operand", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True
-    )
-    yield Builtin(
-        "passes", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True
-    )
+    yield Builtin("u_operand", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True)
+    yield Builtin("passes", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True)
     yield Builtin("kept", ("value",), 2, None, shape="scalar", unit="one")
     # a stronger order is, by its definition, one with no larger depth
     yield Builtin(
@@ -119,9 +111,7 @@ def _claims() -> Iterable[Builtin]:
         variance=("-", "+"),
         nonnegative=True,
     )
-    yield Builtin(
-        "gamma", ("value",), 2, 2, unit="pure", variance=("+", "+"), nonnegative=True
-    )
+    yield Builtin("gamma", ("value",), 2, 2, unit="pure", variance=("+", "+"), nonnegative=True)
 
 
 def _products() -> Iterable[Builtin]:
@@ -184,9 +174,7 @@ def _observations() -> Iterable[Builtin]:
             candidate=True,
             place="observation",
         )
-    yield Builtin(
-        "identical_over", shape="scalar", unit="one", candidate=True, place="observation"
-    )
+    yield Builtin("identical_over", shape="scalar", unit="one", candidate=True, place="observation")
 
 
 def _others() -> Iterable[Builtin]:
@@ -281,9 +269,7 @@ TABLE: dict[tuple[Place, str], Builtin] = {
 DIMENSIONS_AS_KEYWORDS = frozenset({"grid", "shape"})
 
 #: Names that mean something in every expression.
-SPECIAL_NAMES = frozenset(
-    {"inputs", "output", "ref", "meaning", "claim", "op", "true", "false", "none"}
-)
+SPECIAL_NAMES = frozenset({"inputs", "output", "ref", "meaning", "claim", "op", "true", "false", "none"})
 
 #: Names that are observations of the candidate's call.
 OBSERVED_NAMES = frozenset({"completed", "raised"})

@@ -47,6 +47,9 @@ VIEW_CHECKS: tuple[Callable[[View], Iterable[Diagnostic]], ...] = (
     calibration.check_view,
     vacuity.check_view,
 )
+#: Findings about what a text names: checks that ask what it means have nothing to say after these.
+_UNSETTLED = frozenset({"E0201", "E0203", "E0403", "E0404"})
+
 ENTRY_CHECKS: tuple[Callable[[Entry], Iterable[Diagnostic]], ...] = (
     names.check_entry,
     domains.check_entry,
@@ -110,8 +113,10 @@ def check_contract(library: Library, located: Located[Contract]) -> list[Diagnos
     contract, source = located.decl, located.source
     found = list(_unresolved(library, contract, source))
     views = list(views_of(library, located))
-    found += names.check_strata(views)
-    return found + _merge([_settled(VIEW_CHECKS, view) for view in views], views)
+    strata = list(names.check_strata(views))
+    merged = _merge([_settled(VIEW_CHECKS, view) for view in views], views)
+    # how many cases there are depends on the strata, so that of an unknown one nothing more is said
+    return [*found, *strata, *(d for d in merged if not (strata and d.code == "E0612"))]
 
 
 def views_of(library: Library, located: Located[Contract]) -> Iterator[View]:
@@ -135,7 +140,7 @@ def _settled(checks: Iterable[Callable[..., Iterable[Diagnostic]]], subject: Ent
     found: list[Diagnostic] = []
     for check in checks:
         found += check(subject)
-        if any(d.code in {"E0201", "E0203", "E0403"} for d in found):
+        if any(d.code in _UNSETTLED for d in found):
             break
     return found
 

@@ -58,9 +58,7 @@ COMMAND_LINE = Origin("--claim")
 KERNEL_FILE = Origin("the kernel itself")
 
 
-def claims_for(
-    sheets: Iterable[ClaimSheet | ClaimBlock], operator: Operator, types: Mapping[str, str]
-) -> Answers:
+def claims_for(sheets: Iterable[ClaimSheet | ClaimBlock], operator: Operator, types: Mapping[str, str]) -> Answers:
     """Collect the claims about one operator that hold for one typing.
 
     A block with conditions on the types is more specific than one without, so that its claims win; among equally
@@ -213,9 +211,7 @@ class Bracket:
 def bracket(operator: Operator, needs: Iterable[str], claims: Mapping[str, Claimed]) -> Bracket:
     """Return the strongest and the weakest completions of some claims; equal where nothing is open."""
     names = tuple(needs)
-    return Bracket(
-        tuple(_fill(operator, names, claims, strongest)), tuple(_fill(operator, names, claims, weakest))
-    )
+    return Bracket(tuple(_fill(operator, names, claims, strongest)), tuple(_fill(operator, names, claims, weakest)))
 
 
 def _fill(

@@ -189,7 +189,7 @@ def value_names(decision: Decision) -> tuple[str, ...]:
 def describe(decision: Decision) -> str:
     """Write a domain as its author did: ``f64 > f32 | tf32``."""
     levels: dict[int, list[str]] = {}
-    for (form, entry) in zip(_domain(decision), (e for lv in decision.levels for e in lv), strict=False):
+    for form, entry in zip(_domain(decision), (e for lv in decision.levels for e in lv), strict=False):
         levels.setdefault(form.level, []).append(_spell(form, entry))
     text = " > ".join(" | ".join(level) for _, level in sorted(levels.items()))
     return f"{text} by {decision.measure}" if decision.measure else text
@@ -215,9 +215,7 @@ def decision_named(operator: Operator, name: str) -> Decision:
         if decision.name == name:
             return decision
     known = ", ".join(f"`{d.name}`" for d in operator.decisions) or "none"
-    raise ClaimError(
-        f"`{operator.name}` has no decision `{name}`", code="E0403", hint=f"its decisions are {known}"
-    )
+    raise ClaimError(f"`{operator.name}` has no decision `{name}`", code="E0403", hint=f"its decisions are {known}")
 
 
 # --- the order ---------------------------------------------------------------------------------------------------
@@ -413,9 +411,7 @@ def _is_default(format_name: str, key: str, value: int) -> bool:
 def check_value(decision: Decision, value: ClaimValue) -> None:
     """Raise ``ClaimError`` (E0404), listing the domain, unless a value belongs to it."""
     if not member(decision, value):
-        raise ClaimError(
-            f"`{value}` is not a value of `{decision.name}`", hint=f"its values are {describe(decision)}"
-        )
+        raise ClaimError(f"`{value}` is not a value of `{decision.name}`", hint=f"its values are {describe(decision)}")
 
 
 def parse_value(text: str, decision: Decision) -> ClaimValue:
@@ -428,9 +424,7 @@ def parse_value(text: str, decision: Decision) -> ClaimValue:
     """
     expr = _parse(text.strip())
     if expr is None:
-        raise ClaimError(
-            f"`{text}` is not a value of `{decision.name}`", hint=f"its values are {describe(decision)}"
-        )
+        raise ClaimError(f"`{text}` is not a value of `{decision.name}`", hint=f"its values are {describe(decision)}")
     value = value_of_expr(expr)
     check_value(decision, value)
     return value

@@ -262,9 +262,7 @@ def claims_read(expr: Expr, lets: dict[str, Expr], operator: Operator) -> Iterat
                 todo.append((key[0], (entry if key[0] else own)[key[1]]))
 
 
-def _definition(
-    node: Expr, names: dict[str, Expr], entry: dict[str, Expr], *, inside: bool
-) -> tuple[bool, str] | None:
+def _definition(node: Expr, names: dict[str, Expr], entry: dict[str, Expr], *, inside: bool) -> tuple[bool, str] | None:
     """Return which definition a node stands for: whether the operator's entry holds it, and its name."""
     path = member_path(node)
     if path is not None and path[0] == "op" and path[1] in entry:

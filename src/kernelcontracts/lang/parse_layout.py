@@ -137,7 +137,7 @@ class _State:
         self.tokens = layout.tokens
         self.stack = [_Bracket("", block=True)]
         self.previous = NEWLINE  # what stands before the next token; NEWLINE where an item begins
-        self.literal = False  # whether `previous` is a brace that opened a literal
+        self.using = False  # whether the item is a `use`, whose braces hold names and no items
 
     def add(self, token: Token, *, broken: bool, following: str) -> None:
         kind = token.type
@@ -146,6 +146,8 @@ class _State:
         if kind in ITEM_WORDS or kind in _CALLABLE or self.previous == "DOT":
             self._settle_word(token, following)
             kind = token.type
+        if self.previous == NEWLINE:
+            self.using = kind == "USE"
         if kind == "RBRACE" and self.stack[-1].block and len(self.stack) > 1:
             self._newline(token.start)
         self._count_depth(token)
@@ -205,7 +207,7 @@ class _State:
             self.stack.append(_Bracket(kind, block=False))
         elif kind == "LBRACE":
             # a brace where an operand is due is a literal, and line breaks in it mean nothing
-            block = self._operand_before() or self.previous == NEWLINE
+            block = not self.using and (self._operand_before() or self.previous == NEWLINE)
             self.stack.append(_Bracket(kind, block=block))
             if block:
                 self.layout.blocks.add(len(self.tokens))

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelcontracts.formats.facts import F64
+from kernelcontracts.numerics import interval
 from kernelcontracts.numerics.interval import Interval, exact
 from kernelcontracts.numerics.rounding import round_fraction
 
@@ -161,13 +162,13 @@ def _dyadic(number: object) -> Fraction:
 def expm1_bounds(t: Interval) -> Interval:
     """Enclose ``exp(t) - 1`` for ``t >= 0`` without cancellation.
 
-    For ``t <= 2^-10`` from the series: ``t + t^2/2 <= exp(t) - 1 <= t + t^2/2 + t^3/6 / (1 -
-    t/4)``, where the last term bounds the rest by a geometric series.
+    For ``t <= 2^-11`` it lies between ``t + t^2/2 + t^3/6`` and that plus ``t^4/24 / (1 - t/5)``, where the last
+    term bounds the rest of the series by a geometric one. Beyond, the subtraction of one loses 11 bits at most.
     """
-    small = t.hi <= 2.0**-10
-    start = t + t * t * Fraction(1, 2)
-    below_one = Interval(np.minimum(t.lo, 1.0), np.minimum(t.hi, 1.0))
-    rest = t**3 * Fraction(1, 6) / (1 - below_one * Fraction(1, 4))
+    small = t.hi <= 2.0**-11
+    start = t + t**2 * Fraction(1, 2) + t**3 * Fraction(1, 6)
+    below_one = interval.minimum(t, 1)
+    rest = t**4 * Fraction(1, 24) / (1 - below_one * Fraction(1, 5))
     direct = exp(t) - exact(1.0)
     lo = np.where(small, start.lo, direct.lo)
     return Interval(lo, np.where(small, (start + rest).hi, direct.hi))

@@ -64,8 +64,8 @@ class Arithmetic:
         return np.float32 if self.native else np.float64
 
     def load(self, x: Doubles) -> Floats:
-        """Round float64 values to the accumulator, as a conversion would."""
-        return self._flushed(self._rounded(np.asarray(x, np.float64)).astype(self.carrier))
+        """Round float64 values to the accumulator. A conversion is no result: it is not flushed."""
+        return self._rounded(np.asarray(x, np.float64)).astype(self.carrier)
 
     def add(self, a: Floats, b: Floats) -> Floats:
         """Return the rounded sum of two arrays of accumulator values."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.kernels.adapters.protocol import AdapterError, Availability, no_options
+from kernelcontracts.kernels.wire import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +49,7 @@ def load_module(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise AdapterError(f"`{path.name}` has a syntax error in line {error.lineno}: {error.msg}") from error
     except BaseException as error:
-        said = " ".join(str(error).split())
+        said = plain(str(error))
         raise AdapterError(
             f"`{path.name}` raised {type(error).__name__} when it was loaded{_where(error, path)}: {said}"
         ) from error

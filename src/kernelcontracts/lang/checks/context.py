@@ -183,6 +183,4 @@ def choice_decision(expr: Expr, decisions: Mapping[str, Decision]) -> Decision |
 def is_choice(expr: Expr) -> bool:
     """Whether an expression is a claim or a best fit, of any decision, known or not."""
     path = member_path(expr)
-    return (path is not None and path[0] == "claim") or (
-        isinstance(expr, Feature) and expr.name == "best_fit"
-    )
+    return (path is not None and path[0] == "claim") or (isinstance(expr, Feature) and expr.name == "best_fit")

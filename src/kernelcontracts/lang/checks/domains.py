@@ -187,7 +187,11 @@ def _check_cover(
             yield _strange_arm(what, name, decision, view.source, place)
         elif name in seen:
             yield diagnostic(
-                "E0103", f"the {what} says twice what happens for `{name}`", source=view.source, span=place, label="again"
+                "E0103",
+                f"the {what} says twice what happens for `{name}`",
+                source=view.source,
+                span=place,
+                label="again",
             )
         seen.add(name)
     missing = [v for v in values if v not in seen]
@@ -325,4 +329,3 @@ def _check_block(block: ClaimBlock, entry: Entry, source: Source) -> Iterator[Di
             yield from check_decision(claim.decision, entry, source, claim.span)
         elif claim.value is not None:
             yield from check_value_at(claim.value, decision, source, claim.span)
-

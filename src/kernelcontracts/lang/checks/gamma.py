@@ -138,9 +138,7 @@ def constant(expr: Expr) -> Fraction | None:
         left, right = constant(expr.left), constant(expr.right)
         if left is None or right is None or (expr.op == "/" and right == 0):
             return None
-        return {"+": left + right, "-": left - right, "*": left * right}.get(
-            expr.op, left / right if right else left
-        )
+        return {"+": left + right, "-": left - right, "*": left * right}.get(expr.op, left / right if right else left)
     return None
 
 
@@ -183,7 +181,10 @@ def _unproved(use: Use, size: Expr, unit: Expr, setting: Setting, view: View) ->
         span=use.through.span,
         label=f"needs {n} * {u} < 1",
         secondary=secondary,
-        notes=(*_failure(size, unit, setting), "gamma(n, u) = n * u / (1 - n * u) is negative or infinite from n * u = 1 on"),
+        notes=(
+            *_failure(size, unit, setting),
+            "gamma(n, u) = n * u / (1 - n * u) is negative or infinite from n * u = 1 on",
+        ),
         help=f"add `small_nu: {_limit_text(prefix, size, n, setting)} * {prefix}{u} <= 1 / 4` to `pre`",
     )
 
@@ -201,7 +202,7 @@ def _failure(size: Expr, unit: Expr, setting: Setting) -> tuple[str, ...]:
     worst: tuple[int, str] | None = None
     for values in product(*(setting.domains[n] for n in names)):
         claims = {n: d[0] for n, d in setting.domains.items() if d} | dict(zip(names, values, strict=True))
-        for k in range(0, 64):
+        for k in range(64):
             shadow = Shadow(setting.world, Point(claims, 2**k, 1.0, setting.typings[0]))
             n, u = shadow.number(size), shadow.number(unit)
             if n is None or u is None:

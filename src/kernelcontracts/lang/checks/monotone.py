@@ -214,9 +214,7 @@ class Witness:
     at_weak: float
 
 
-def _counterexample(
-    expr: Expr, decision: Decision, reads: list[str], setting: Setting, sign: int
-) -> Witness | None:
+def _counterexample(expr: Expr, decision: Decision, reads: list[str], setting: Setting, sign: int) -> Witness | None:
     pairs = setting.pairs[decision.name]
     for size, magnitude, types in product(SIZES, MAGNITUDES, setting.typings):
         for claims in _contexts(decision, reads, setting):

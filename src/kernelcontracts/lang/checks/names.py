@@ -272,9 +272,7 @@ def _belongs(place: Place) -> str:
     }[place]
 
 
-def _arity(
-    name: str, least: int, most: int | None, count: int, expr: Expr, scope: Scope
-) -> Diagnostic:
+def _arity(name: str, least: int, most: int | None, count: int, expr: Expr, scope: Scope) -> Diagnostic:
     wanted = f"{least}" if least == most else f"{least} or more" if most is None else f"{least} to {most}"
     plural = "argument" if (least, most) == (1, 1) else "arguments"
     return diagnostic(
@@ -492,7 +490,8 @@ def _scope(view: View) -> Scope:
     if view.reference is not None and view.reference.meaning:
         names |= {"ref", "meaning"}
     members = frozenset(entry.definitions)
-    return Scope(entry, view.source, frozenset(names), members=members, words=_words(view))
+    # where the candidate may be observed is a question of provenance, not of names
+    return Scope(entry, view.source, frozenset(names), ("expression", "observation"), members, _words(view))
 
 
 def _words(view: View) -> dict[str, frozenset[str]]:
@@ -516,22 +515,20 @@ def _check_scope(view: View, scope: Scope) -> Iterator[Diagnostic]:
 
 
 def _check_clause(clause: Clause, scope: Scope) -> Iterator[Diagnostic]:
-    seeing = replace(scope, places=("expression", "observation"))
     if isinstance(clause, Relation):
         yield from check_expr(clause.domain, replace(scope, places=("domain", "expression")))
-        bound = seeing.binding(clause.variable)
+        bound = scope.binding(clause.variable)
         for part in (clause.where, clause.predicate):
             if part is not None:
                 yield from check_expr(part, bound)
         return
     for part in clause_parts(clause):
-        yield from check_expr(part, seeing)
+        yield from check_expr(part, scope)
 
 
 def _check_signatures(view: View, scope: Scope) -> Iterator[Diagnostic]:
-    seeing = replace(scope, places=("expression", "observation"))
     for signature in view.contract.violation or ():
-        yield from check_expr(signature.condition, seeing)
+        yield from check_expr(signature.condition, scope)
 
 
 def _check_trials(view: View) -> Iterator[Diagnostic]:
@@ -574,7 +571,8 @@ def check_plan(
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong with the names of strata and settings, for one operator."""
     inputs = frozenset(p.name for p in entry.operator.inputs)
-    drawing = Scope(entry, source, inputs | entry.dims, places=("generator",))
+    known = entry.dims | frozenset(entry.params) | {"output", "inputs"}
+    drawing = Scope(entry, source, known, places=("generator", "expression", "observation"))
     for stratum in strata:
         for draw in stratum.draws:
             for name in draw.names:
@@ -582,7 +580,7 @@ def check_plan(
                     what = f"an input of `{entry.operator.name}`"
                     yield unknown(name, inputs, source, draw.span, what)
             yield from check_expr(draw.generator, drawing)
-    planning = Scope(entry, source, entry.dims | {"nan"}, places=("protocol", "expression"))
+    planning = Scope(entry, source, known | {"nan"}, places=("protocol", "expression", "observation"))
     for setting in settings:
         yield from check_expr(setting.value, planning)
 

@@ -124,9 +124,7 @@ def _promise(conclude: Labelled) -> tuple[Fraction, Fraction] | None:
     return p, confidence
 
 
-def _too_few(
-    view: View, conclude: Labelled, needed: int, size: Size, promise: tuple[Fraction, Fraction]
-) -> Diagnostic:
+def _too_few(view: View, conclude: Labelled, needed: int, size: Size, promise: tuple[Fraction, Fraction]) -> Diagnostic:
     own = view.contract.measure.settings if view.contract.measure else ()
     where = conclude.value.span if conclude in own else _measure_span(view)
     return diagnostic(

@@ -90,7 +90,9 @@ class Labels:
             return {"claim": expr}
         if path[0] == "r":
             return {"diagnosis": expr}
-        return self._definition(f"op.{path[1]}", self.members.get(path[1]), expr, inside=True)
+        found = self._definition(f"op.{path[1]}", self.members.get(path[1]), expr, inside=True)
+        # an operator's entry that reads the candidate is reported there
+        return {source: where for source, where in found.items() if source not in {"candidate", "diagnosis"}}
 
     def _name(self, expr: Name) -> Sources:
         if expr.id in self.names:
@@ -126,20 +128,17 @@ class Labels:
             return self._join((*expr.args, *(v for _, v in expr.kwargs)))
         if row.candidate:
             return {"candidate": expr}
-        read = [
-            a
-            for i, a in enumerate(expr.args)
-            if row.kind(i) in {"value", "choice"} or not isinstance(a, Name)
-        ]
+        read = [a for i, a in enumerate(expr.args) if row.kind(i) in {"value", "choice"} or not isinstance(a, Name)]
         return self._join(read)
 
 
 def view_labels(view: View) -> Labels:
     """Return the labels of a contract's expressions."""
     entry = view.entry
-    oracle = {"ref", "meaning"} | set(view.bindings)
+    # references and tolerances are checked where they are defined; elsewhere they are values of the oracle
+    oracle = {"ref", "meaning"} | set(view.bindings) | set(view.bounds)
     return Labels(
-        {**view.lets, **view.bounds},
+        view.lets,
         entry.definitions,
         frozenset(p.name for p in entry.operator.inputs) | {"inputs"},
         entry.outputs | {"output"} | OBSERVED_NAMES,

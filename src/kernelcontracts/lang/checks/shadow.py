@@ -162,9 +162,7 @@ class Shadow:
         return True if True in (left, right) else None if None in (left, right) else False
 
     def _compare(self, expr: Compare) -> bool | None:
-        results = [
-            self._holds(a, op, b) for a, op, b in zip(expr.operands, expr.ops, expr.operands[1:], strict=False)
-        ]
+        results = [self._holds(a, op, b) for a, op, b in zip(expr.operands, expr.ops, expr.operands[1:], strict=False)]
         if False in results:
             return False
         return None if None in results else True

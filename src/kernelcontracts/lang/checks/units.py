@@ -117,9 +117,13 @@ def signature_units(entry: Entry) -> tuple[dict[str, dict[str, Fraction]], list[
     result = checker.of(operator.meaning) if operator.meaning is not None else None
     final = {name: solver.reduce(unit) for name, unit in units.items()}
     for output in operator.outputs:
-        final[output.name] = ONE if output.element == "i64" else solver.reduce(result) if result is not None else {
-            output.name: Fraction(1)
-        }
+        final[output.name] = (
+            ONE
+            if output.element == "i64"
+            else solver.reduce(result)
+            if result is not None
+            else {output.name: Fraction(1)}
+        )
     return final, checker.found
 
 
@@ -258,10 +262,11 @@ class Units:
             )
         )
 
-    def _pure(self, expr: Expr, what: str) -> None:
-        """Require that an argument is a pure number."""
+    def _pure(self, expr: Expr, what: str) -> bool:
+        """Require that an argument is a pure number; false where it is not."""
         unit = self.of(expr)
-        if unit is not None and not self.solver.unify(unit, ONE):
+        fits = unit is None or self.solver.unify(unit, ONE)
+        if unit is not None and not fits:
             self.found.append(
                 diagnostic(
                     "E0502",
@@ -272,6 +277,7 @@ class Units:
                     help="divide by something that scales alike",
                 )
             )
+        return fits
 
     def _compare(self, expr: Compare) -> Unit:
         if any(is_choice(e) for e in expr.operands) and any(isinstance(e, Name | Call) for e in expr.operands):
@@ -318,16 +324,18 @@ class Units:
     def _power(self, expr: Binary) -> Unit:
         exponent = constant(expr.right)
         if exponent is None:
-            self._pure(expr.left, "a power that is not a number")
-            self._pure(expr.right, "an exponent")
-            return ONE
+            base_is_pure = self._pure(expr.left, "the base of a power that is not a number")
+            return ONE if self._pure(expr.right, "an exponent") and base_is_pure else None
         base = self.of(expr.left)
         return None if base is None else power(base, exponent)
 
     def _quantity(self, expr: Quantity, anchor: Unit) -> Unit:
-        self._pure(expr.value, f"the number of `{expr.unit}`")
         if expr.unit == "abs":
+            # `minnormal(Y) abs` and `0.001 abs` are both quantities of the result, whatever they are made of
+            self.of(expr.value)
             return self.solver.fresh()
+        if not self._pure(expr.value, f"the number of `{expr.unit}`"):
+            return None
         return self.of(expr.anchor) if expr.anchor is not None else anchor
 
     # --- calls ---------------------------------------------------------------------------------------------------
@@ -360,9 +368,7 @@ class Units:
                     self.of(values[0])
                 return self._same(expr, joined)
             case "pure":
-                for value in values:
-                    self._pure(value, f"`{row.name}`")
-                return ONE
+                return ONE if all([self._pure(value, f"`{row.name}`") for value in values]) else None
             case "free":
                 return self.solver.fresh()
         units = [self.of(v) for v in values]

@@ -126,9 +126,7 @@ class Trends:
         top = expr.left
         if isinstance(top, Name):
             top = self._names.get(top.id, top)
-        return (
-            isinstance(top, Call) and top.function == "max" and bool(top.kwargs) and top.args == (expr.right,)
-        )
+        return isinstance(top, Call) and top.function == "max" and bool(top.kwargs) and top.args == (expr.right,)
 
     def _product(self, left: Variance, left_positive: bool, right: Variance, right_positive: bool) -> Variance:
         if left == right == "0":
@@ -202,10 +200,5 @@ def order_agrees(decision: Decision) -> bool:
 def _fits(strong: Choice, weak: Choice) -> bool:
     a, b = FORMATS.get(strong.name), FORMATS.get(weak.name)
     if a is not None and b is not None:
-        return (
-            a.precision >= b.precision
-            and a.emin <= b.emin
-            and a.minsub <= b.minsub
-            and a.maxfinite >= b.maxfinite
-        )
+        return a.precision >= b.precision and a.emin <= b.emin and a.minsub <= b.minsub and a.maxfinite >= b.maxfinite
     return (strong.name, weak.name) != ("rz", "rne")
