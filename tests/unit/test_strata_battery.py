@@ -17,6 +17,7 @@ from kernelcontracts.lang.decl import Draw, Operator, Stratum
 from kernelcontracts.lang.expr import Call, Name, Number
 from kernelcontracts.lang.parse import parse
 from kernelcontracts.lang.source import Source
+from kernelcontracts.numerics.lattice import exact_dot_premise, exact_sum_premise
 from kernelcontracts.numerics.rounding import representable, round_fraction, round_to
 from kernelcontracts.strata.draw import draw
 from kernelcontracts.strata.errors import NotApplicable
@@ -189,6 +190,16 @@ def test_no_result_is_subnormal_where_subnormals_are_not_the_subject(operator, n
 def test_the_results_of_these_tests_agree_with_rational_arithmetic(name):
     for drawn in every(MATMUL, name, sizes=(3,)):
         assert (np.array(drawn.exact()) == np.array(fractions(drawn.results()))).all()
+
+
+@pytest.mark.parametrize(("operator", "name"), cases(EXACT))
+def test_the_guard_of_exact_clauses_lets_the_whole_battery_through(operator, name):
+    fmt = format_named("f32")
+    for drawn in every(operator, name):
+        if operator is SUM:
+            assert exact_sum_premise(drawn.a, fmt).all()
+        else:
+            assert exact_dot_premise(drawn.a, drawn.b, fmt).all()
 
 
 def orders(rng, terms):

@@ -24,7 +24,7 @@ def chosen(library: Library, ids: Sequence[str], operator: str | None) -> list[I
     RequestError
         If one of them does not exist.
     """
-    operators = [operator] if operator else list(library.operators)
+    operators = [operator] if operator else [located.declaration.name for located in library.operators]
     try:
         every = [i for name in operators for i in instances_for(library, name)]
     except LookupError as error:

@@ -1,4 +1,4 @@
-"""``kc fmt``, ``lint``, ``hash``, ``to-json``, ``from-json``, ``explain``: the verbs that read contracts and run nothing."""
+"""The verbs that read contracts and run nothing: fmt, lint, hash, to-json, from-json, explain."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def _with_sources(sources: Sequence[Source]) -> tuple[Library, set[str], list[Di
     """Return the shipped library with some files, their modules, and what parsing found."""
     from kernelcontracts.lang.library import Library
 
-    library, found = Library.shipped(), []
+    library = Library.shipped()
+    found: list[Diagnostic] = []
     known = len(library.files)
     for source in sources:
         library, diagnostics = library.with_source(source)
@@ -241,5 +242,3 @@ def _show(found: Iterable[Diagnostic], how: Format, *, stream: Literal["out", "e
 def _fail(message: str) -> int:
     print(f"kc: {message}", file=sys.stderr)
     return USAGE
-
-

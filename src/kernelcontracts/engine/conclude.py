@@ -97,9 +97,15 @@ def _clauses(run: Run) -> list[ClauseResult]:
 
 
 def _pointwise(tally: ClauseTally) -> ClauseResult:
-    verdict = Status.VIOLATE if tally.violated else Status.UNDECIDED if tally.undecided else Status.CONFORM
+    verdict, reason = Status.CONFORM, tally.reason
+    if tally.violated:
+        verdict = Status.VIOLATE
+    elif tally.undecided:
+        verdict = Status.UNDECIDED
+    elif not tally.reached:
+        verdict, reason = Status.UNDECIDED, "its condition held on no case, so nothing was compared"
     margin = Margin(Float.of(tally.lo), Float.of(tally.hi))
-    return ClauseResult(tally.clause, verdict, margin, tally.cases, tally.undecided, tally.reason)
+    return ClauseResult(tally.clause, verdict, margin, tally.cases, tally.undecided, reason)
 
 
 def _averaged(label: str, cells: list[Cell], level: float) -> ClauseResult:

@@ -19,7 +19,7 @@ from kernelcontracts.evaluate.scope import Program, Scope
 from kernelcontracts.kernels.observation import Outcome
 from kernelcontracts.lang.decisions import representatives, value_of_expr, weakest
 from kernelcontracts.lang.decl import Always, Ladder, Match, OnAverage, Relation
-from kernelcontracts.lang.expr import In, Name, SetLiteral
+from kernelcontracts.lang.expr import Binary, In, Name, SetLiteral
 from kernelcontracts.lang.printer import print_expr
 from kernelcontracts.lang.values import Unspecified
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kernelcontracts.engine.plan import PlannedCase
     from kernelcontracts.evaluate.case import Case, Observed
     from kernelcontracts.lang.decl import Clause
+    from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.instance import Instance
     from kernelcontracts.lang.values import Claimed, ClaimValue
 
@@ -106,6 +107,7 @@ class Judge:
         before = len(scope.observed.reasons)
         try:
             margins, detail = _clause_margins(clause, scope)
+            reached = _reached(clause, scope)
         except NotCompletedError as stop:
             answer = stop.observation
             if answer.outcome is Outcome.DECLINED:
@@ -113,7 +115,7 @@ class Judge:
             return Finding(clause.label, np.inf, np.inf, reason=answer.message)
         lo, hi = margins.worst()
         reason = "; ".join(dict.fromkeys(scope.observed.reasons[before:])) or detail
-        return Finding(clause.label, lo, hi, _position(margins, scope), reason=reason)
+        return Finding(clause.label, lo, hi, _position(margins, scope), reason=reason, reached=reached)
 
     def contributions(
         self,
@@ -155,6 +157,22 @@ def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str]:
         case Ladder():
             return _ladder(clause, scope)
     raise AssertionError(f"a clause of kind {type(clause).__name__} is not judged case by case")
+
+
+def _reached(clause: Clause, scope: Scope) -> bool:
+    """Tell whether a clause compared anything: whether the condition of its ``implies`` held somewhere."""
+    if isinstance(clause, Match):
+        if clause.event is not None and not logical_of(evaluate(clause.event, scope)).may.any():
+            return False
+        declared = str(evaluate(clause.subject, scope))
+        return _condition_held(next(arm.predicate for arm in clause.arms if arm.value == declared), scope)
+    return _condition_held(clause.predicate, scope) if isinstance(clause, Always) else True
+
+
+def _condition_held(predicate: Expr, scope: Scope) -> bool:
+    if isinstance(predicate, Binary) and predicate.op == "implies":
+        return bool(logical_of(evaluate(predicate.left, scope)).may.any())
+    return True
 
 
 NOTHING = Margins((), np.asarray(0.0), np.asarray(0.0))

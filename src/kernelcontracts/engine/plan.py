@@ -82,7 +82,8 @@ class Plan:
         """Return the plan's cells once more, with seeds not used before: for cells that do not exist to be made up."""
         base = len(self.cases) * round_
         return tuple(
-            PlannedCase(base + i, case.stratum, case.shape, f"{case.seed}+{round_}") for i, case in enumerate(self.cases)
+            PlannedCase(base + i, case.stratum, case.shape, f"{case.seed}+{round_}")
+            for i, case in enumerate(self.cases)
         )
 
     def more_averages(self, round_: int) -> tuple[PlannedCase, ...]:

@@ -28,6 +28,8 @@ class Finding:
         That element's values, where the clause compares numbers.
     reason
         Why the case is undecided, or what happened, in words.
+    reached
+        Whether anything was compared: false where the clause's condition held nowhere.
     """
 
     clause: str
@@ -38,6 +40,7 @@ class Finding:
     expected: float | None = None
     tolerance: float | None = None
     reason: str = ""
+    reached: bool = True
 
     @property
     def status(self) -> Status:
@@ -67,11 +70,13 @@ class ClauseTally:
     cases: int = 0
     undecided: int = 0
     violated: int = 0
+    reached: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
 
     def add(self, finding: Finding) -> None:
         """Count one case."""
         self.cases += 1
+        self.reached += finding.reached
         self.lo, self.hi = max(self.lo, finding.lo), max(self.hi, finding.hi)
         if finding.status is Status.VIOLATE:
             self.violated += 1

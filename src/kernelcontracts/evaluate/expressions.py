@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.evaluate import arithmetic, connectives
 from kernelcontracts.evaluate.comparison import identical, within
-from kernelcontracts.evaluate.field import Field, Logical, Tensor
+from kernelcontracts.evaluate.field import Logical, Tensor
 from kernelcontracts.evaluate.functions import FUNCTIONS
 from kernelcontracts.evaluate.functions.products import matmul
 from kernelcontracts.evaluate.meaning import meaning_of

@@ -20,17 +20,18 @@ Place: TypeAlias = Literal["expression", "observation", "domain", "generator", "
 fault operators.
 """
 
-Kind: TypeAlias = Literal["value", "format", "mode", "choice", "dim", "name"]
+Kind: TypeAlias = Literal["value", "format", "mode", "choice", "name"]
 """What an argument is.
 
 A ``format`` is a format's name, a tensor's name (its declared format, so that nothing of the tensor is read),
-``output``, or a claim; ``choice`` is a decision's value; ``dim`` a dimension's name; ``name`` a word that is not looked
+``output``, or a claim; ``choice`` is a decision's value; ``name`` a word that is not looked
 up (the kind of an exception).
 """
 
 ShapeRule: TypeAlias = Literal["scalar", "broadcast", "first", "gather", "output"]
-UnitRule: TypeAlias = Literal["one", "free", "first", "joint", "root", "pure", "second"]
+UnitRule: TypeAlias = Literal["one", "free", "first", "joint", "root", "pure"]
 Variance: TypeAlias = Literal["+", "-", "0", "?"]
+Rows: TypeAlias = "tuple[Builtin, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Builtin:
         ``scalar``; ``broadcast`` of all values; that of the ``first`` argument; ``gather``: the indices' dimensions,
         then the table's without its first; ``output``: that of the operator's output.
     unit
-        ``one``: a pure number; ``free``: any unit, as zero has; that of the ``first`` or ``second`` argument;
+        ``one``: a pure number; ``free``: any unit, as zero has; that of the ``first`` argument;
         ``joint``: all values have one unit, which is the result's; ``root``: half of it; ``pure``: the argument must be
         a pure number.
     variance
@@ -82,42 +83,60 @@ class Builtin:
         return self.variance[min(position, len(self.variance) - 1)] if self.variance else "?"
 
 
-def _formats() -> Iterable[Builtin]:
-    number = {"shape": "scalar", "unit": "one", "nonnegative": True}
-    edge = {"shape": "scalar", "unit": "free", "nonnegative": True}
-    # a stronger format has a smaller roundoff, and no smaller range
-    yield Builtin("u", ("format", "mode"), 1, 2, variance=("-", "-"), **number)  # type: ignore[arg-type] - rows share fields
-    yield Builtin("precision", ("format",), variance=("+",), **number)  # type: ignore[arg-type] - as above
-    yield Builtin("maxfinite", ("format",), variance=("+",), **edge)  # type: ignore[arg-type] - as above
-    yield Builtin("minnormal", ("format",), variance=("-",), **edge)  # type: ignore[arg-type] - as above
-    yield Builtin("minsub", ("format",), variance=("-",), **edge)  # type: ignore[arg-type] - as above
-    yield Builtin("round", ("value", "format", "mode"), 2, 3, shape="first", variance=("+", "?", "?"))
-    yield Builtin("representable", ("value", "format"), 1, 2, shape="first", unit="one")
-    yield Builtin("ulp", ("value", "format"), 2, 2, shape="first", variance=("?", "-"), nonnegative=True)
+def _number(
+    name: str, kinds: tuple[Kind, ...], variance: tuple[Variance, ...], *, least: int = 1, most: int | None = 1
+) -> Builtin:
+    """Make a builtin that gives a pure number for the whole case, never a negative one."""
+    return Builtin(name, kinds, least, most, shape="scalar", unit="one", variance=variance, nonnegative=True)
 
 
-def _claims() -> Iterable[Builtin]:
-    yield Builtin("u_operand", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True)
-    yield Builtin("passes", ("choice",), shape="scalar", unit="one", variance=("?",), nonnegative=True)
-    yield Builtin("kept", ("value",), 2, None, shape="scalar", unit="one")
+def _edge(name: str, variance: Variance) -> Builtin:
+    """Make a constant of a format: it has any unit, as zero has, because no input's scale enters it."""
+    return Builtin(name, ("format",), shape="scalar", unit="free", variance=(variance,), nonnegative=True)
+
+
+def _predicate(name: str, kinds: tuple[Kind, ...] = ("value",), least: int = 1, most: int | None = 1) -> Builtin:
+    """Make a truth value for the whole case."""
+    return Builtin(name, kinds, least, most, shape="scalar", unit="one")
+
+
+def _each(name: str, *, nonnegative: bool = False) -> Builtin:
+    """Make a truth value or an indicator for every element."""
+    return Builtin(name, shape="first", unit="one", nonnegative=nonnegative)
+
+
+def _reduction(name: str, unit: UnitRule, variance: Variance, *, most: int | None = 1) -> Builtin:
+    """Make a reduction over the dimension ``over``, or over everything."""
+    return Builtin(name, ("value",), 1, most, ("over",), unit=unit, variance=(variance,), nonnegative=name == "rms")
+
+
+def _observed(name: str, shape: ShapeRule, unit: UnitRule, *, kind: Kind = "value", most: int | None = 1) -> Builtin:
+    """Make a builtin that reads the candidate."""
+    return Builtin(name, (kind,), 1, most, shape=shape, unit=unit, candidate=True, place="observation")
+
+
+_EXPRESSIONS = (
+    # a stronger format has a smaller roundoff, a stronger mode (nearest) as well
+    _number("u", ("format", "mode"), ("-", "-"), most=2),
+    _number("precision", ("format",), ("+",)),
+    # and no smaller range
+    _edge("maxfinite", "+"),
+    _edge("minnormal", "-"),
+    _edge("minsub", "-"),
+    Builtin("round", ("value", "format", "mode"), 2, 3, shape="first", variance=("+", "?", "?")),
+    Builtin("representable", ("value", "format"), 1, 2, shape="first", unit="one"),
+    Builtin("ulp", ("value", "format"), 2, 2, shape="first", variance=("?", "-"), nonnegative=True),
+    # claims
+    _number("u_operand", ("choice",), ("?",)),
+    _number("passes", ("choice",), ("?",)),
+    _predicate("kept", ("value",), 2, None),
     # a stronger order is, by its definition, one with no larger depth
-    yield Builtin(
-        "add_depth",
-        ("choice", "value"),
-        2,
-        2,
-        shape="scalar",
-        unit="one",
-        variance=("-", "+"),
-        nonnegative=True,
-    )
-    yield Builtin("gamma", ("value",), 2, 2, unit="pure", variance=("+", "+"), nonnegative=True)
-
-
-def _products() -> Iterable[Builtin]:
-    yield Builtin("nonzero", unit="one", shape="first", variance=("?",), nonnegative=True)
-    # fewer products are inexact in a format with more digits and range
-    yield Builtin(
+    _number("add_depth", ("choice", "value"), ("-", "+"), least=2, most=2),
+    Builtin("gamma", ("value",), 2, 2, unit="pure", variance=("+", "+"), nonnegative=True),
+    # products and sums
+    _each("nonzero", nonnegative=True),
+    Builtin(
+        # fewer products are inexact in a format with more digits and range
         "inexact_products",
         ("value", "value", "format"),
         3,
@@ -126,143 +145,71 @@ def _products() -> Iterable[Builtin]:
         unit="one",
         variance=("0", "0", "-"),
         nonnegative=True,
-    )
-    yield Builtin("exact_dot", ("value", "value", "format"), 3, 3, shape="scalar", unit="one")
-    yield Builtin("exact_sum", ("value", "format"), 2, 2, shape="scalar", unit="one")
-    yield Builtin("subnormal", unit="one", shape="first")
-    yield Builtin("normal", unit="one", shape="first")
+    ),
+    _predicate("exact_dot", ("value", "value", "format"), 3, 3),
+    _predicate("exact_sum", ("value", "format"), 2, 2),
+    _each("subnormal"),
+    _each("normal"),
+    # elementwise
+    Builtin("sqrt", shape="first", unit="root", variance=("+",), nonnegative=True),
+    Builtin("exp", shape="first", unit="pure", variance=("+",), nonnegative=True),
+    Builtin("log", shape="first", unit="pure", variance=("+",)),
+    Builtin("where", ("value",), 3, 3, unit="joint", variance=("?", "+", "+")),
+    Builtin("clamp", ("value",), 3, 3, unit="joint", variance=("+",)),
+    Builtin("gather", ("value",), 2, 2, shape="gather"),
+    Builtin("rows", ("value",), 2, 2, shape="first"),
+    _each("finite"),
+    _each("isnan"),
+    _each("isinf"),
+    _each("signbit"),
+    # reductions; with several arguments `max` and `min` are elementwise
+    _reduction("sum", "first", "+"),
+    _reduction("max", "joint", "+", most=None),
+    _reduction("min", "joint", "+", most=None),
+    _reduction("mean", "first", "+"),
+    _reduction("rms", "first", "?"),
+    _reduction("any", "one", "?"),
+    _reduction("all", "one", "?"),
+)
+
+_OBSERVATIONS = (
+    _observed("impl", "output", "first", most=None),
+    _observed("under", "output", "first"),
+    _observed("raised", "scalar", "one", kind="name"),
+    _observed("unchanged", "scalar", "one", most=None),
+    _observed("guard", "scalar", "one"),
+    _observed("identical_over", "scalar", "one"),
+)
 
 
-def _elementwise() -> Iterable[Builtin]:
-    yield Builtin("sqrt", unit="root", shape="first", variance=("+",), nonnegative=True)
-    yield Builtin("exp", unit="pure", shape="first", variance=("+",), nonnegative=True)
-    yield Builtin("log", unit="pure", shape="first", variance=("+",))
-    yield Builtin("where", ("value",), 3, 3, unit="joint", variance=("?", "+", "+"))
-    yield Builtin("clamp", ("value",), 3, 3, unit="joint", variance=("+",))
-    yield Builtin("gather", ("value",), 2, 2, shape="gather", variance=("?",))
-    yield Builtin("rows", ("value",), 2, 2, shape="first", variance=("?",))
+def _words(place: Place, names: str, count: int = 0, most: int | None = -1, keywords: tuple[str, ...] = ()) -> Rows:
+    """Make several builtins that only name something, with the same number of arguments."""
+    limit = count if most == -1 else most
+    return tuple(Builtin(name, ("value",), count, limit, keywords, place=place) for name in names.split())
 
 
-def _reductions() -> Iterable[Builtin]:
-    over = ("over",)
-    yield Builtin("sum", keywords=over, variance=("+",))
-    # with one argument these reduce, with more they are elementwise
-    yield Builtin("max", ("value",), 1, None, over, unit="joint", variance=("+",))
-    yield Builtin("min", ("value",), 1, None, over, unit="joint", variance=("+",))
-    yield Builtin("mean", keywords=over, variance=("+",))
-    yield Builtin("rms", keywords=over, variance=("?",), nonnegative=True)
-    yield Builtin("any", keywords=over, unit="one")
-    yield Builtin("all", keywords=over, unit="one")
-
-
-def _predicates() -> Iterable[Builtin]:
-    for name in ("finite", "isnan", "isinf", "signbit"):
-        yield Builtin(name, unit="one", shape="first")
-
-
-def _observations() -> Iterable[Builtin]:
-    yield Builtin("impl", ("value",), 1, None, shape="output", candidate=True, place="observation")
-    yield Builtin("under", ("value",), shape="output", candidate=True, place="observation")
-    for name, kind, most in (("raised", "name", 1), ("unchanged", "value", None), ("guard", "value", 1)):
-        yield Builtin(
-            name,
-            (kind,),  # type: ignore[arg-type] - two literals of the alias
-            1,
-            most,
-            shape="scalar",
-            unit="one",
-            candidate=True,
-            place="observation",
-        )
-    yield Builtin("identical_over", shape="scalar", unit="one", candidate=True, place="observation")
-
-
-def _others() -> Iterable[Builtin]:
-    rows: dict[Place, dict[str, tuple[int, int | None]]] = {
-        "domain": {
-            "reorderings": (1, 1),
-            "embeddings": (1, 1),
-            "row_splits": (1, 1),
-            "layouts": (0, 0),
-            "reruns": (1, 1),
-            "devices": (1, 1),
-        },
-        "generator": {
-            "ints": (1, 1),
-            "identity": (1, 1),
-            "swamp": (1, 1),
-            "normal": (2, 2),
-            "uniform": (2, 2),
-            "on_grid": (2, 2),
-            "one_hot": (2, 2),
-            "equal_maxima": (1, 1),
-            "integers": (2, 2),
-            "inject": (2, 2),
-            **dict.fromkeys(
-                (
-                    "wide",
-                    "graded",
-                    "cancel",
-                    "ties",
-                    "sticky",
-                    "two_terms",
-                    "ladder",
-                    "random_sign",
-                    "subnormal_in",
-                    "subnormal_out",
-                    "bit_patterns",
-                ),
-                (0, 0),
-            ),
-        },
-        "protocol": {
-            "grid": (0, 0),
-            "list": (1, None),
-            "union": (1, None),
-            "shape": (0, 0),
-            "held_out": (0, 1),
-            "by": (1, None),
-            "count": (1, 1),
-            "fresh": (1, 1),
-            "poison": (1, 1),
-            "rate": (2, 2),
-        },
-        "smoke": {"allclose": (0, 0), "exact": (0, 0)},
-        "fault": {
-            "zeros": (0, 0),
-            "uniform_rows": (0, 0),
-            "drop_tail": (1, 1),
-            "return_previous": (0, 0),
-            "means": (0, 0),
-            "copy": (0, 0),
-            "permuted_rows": (0, 0),
-        },
-    }
-    keywords = {
-        "held_out": ("count", "near", "limit"),
-        "count": ("start",),
-        "allclose": ("rtol", "atol", "size"),
-        "exact": ("size",),
-    }
-    for place, names in rows.items():
-        for name, (least, most) in names.items():
-            yield Builtin(name, ("value",), least, most, keywords.get(name, ()), place=place)
-
+_WORDS = (
+    *_words("domain", "reorderings embeddings row_splits reruns devices", 1),
+    *_words("domain", "layouts"),
+    *_words("generator", "wide graded cancel ties sticky two_terms ladder random_sign bit_patterns"),
+    *_words("generator", "subnormal_in subnormal_out"),
+    *_words("generator", "ints identity swamp equal_maxima", 1),
+    *_words("generator", "normal uniform on_grid one_hot integers inject", 2),
+    *_words("protocol", "grid shape"),
+    *_words("protocol", "list union by", 1, None),
+    *_words("protocol", "held_out", 0, 1, ("count", "near", "limit")),
+    *_words("protocol", "count", 1, 1, ("start",)),
+    *_words("protocol", "fresh poison", 1),
+    *_words("protocol", "rate", 2),
+    *_words("smoke", "allclose", keywords=("rtol", "atol", "size")),
+    *_words("smoke", "exact", keywords=("size",)),
+    *_words("fault", "zeros unwritten uniform_rows mean permute_rows swap_last copy_input return_previous skip_last"),
+    *_words("fault", "drop_tail", 1),
+)
 
 #: Builtins by place and name; ``normal`` is a predicate in expressions and a distribution after ``~``.
 TABLE: dict[tuple[Place, str], Builtin] = {
-    (row.place, row.name): row
-    for rows in (
-        _formats(),
-        _claims(),
-        _products(),
-        _elementwise(),
-        _reductions(),
-        _predicates(),
-        _observations(),
-        _others(),
-    )
-    for row in rows
+    (row.place, row.name): row for row in (*_EXPRESSIONS, *_OBSERVATIONS, *_WORDS)
 }
 
 #: ``grid`` and ``shape`` take dimensions as keywords, whatever these are called.

@@ -35,7 +35,7 @@ def keep(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
-            os.replace(name, path)
+            Path(name).replace(path)
         except OSError:
             Path(name).unlink()
             raise

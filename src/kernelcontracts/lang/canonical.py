@@ -1,8 +1,8 @@
 """Canonical form and hashes: equal for texts that say the same, different for texts that do not.
 
 Numbers become fractions in lowest terms; operands of ``+ * and or`` are flattened and sorted, because the arithmetic is
-real and the logic has two values; sets, records and named arguments are sorted; bound variables are numbered by the depth
-at which they are bound. Docs, comments, reasons, messages and spellings are left out. What remains is serialised by
+real and the logic has two values; sets, records and named arguments are sorted; bound variables are numbered by the
+depth at which they are bound. Docs, comments, reasons, messages and spellings are left out. What remains is serialised by
 RFC 8785 and hashed by SHA-256.
 """
 
@@ -121,7 +121,7 @@ def _node(node: Any, bound: _Bound) -> Data:
 def _plain(node: Any, bound: _Bound, **replaced: Data) -> Data:
     """Return the fields of a node that carry meaning, those left out that say nothing."""
     data: dict[str, Data] = {"kind": kind_of(node)}
-    for name in _meaningful(type(node)):
+    for name in _meaningful(type(node)):  # type: ignore[arg-type]  # mypy does not see that a class is hashable
         value = replaced[name] if name in replaced else _data(getattr(node, name), bound)
         data[key_of(type(node), name)] = value
     return data
@@ -136,12 +136,16 @@ def _meaningful(cls: type) -> tuple[str, ...]:
 def _relation(node: Relation, bound: _Bound) -> Data:
     inner = _bind(bound, [node.variable])
     return _plain(
-        node, bound, variable=inner[node.variable], predicate=_data(node.predicate, inner), where=_data(node.where, inner)
-    )  # fmt: skip
+        node,
+        bound,
+        variable=inner[node.variable],
+        predicate=_data(node.predicate, inner),
+        where=_data(node.where, inner),
+    )
 
 
 def _operator(node: Operator, bound: _Bound) -> Data:
-    """The indices of the meaning's target are bound in the meaning."""
+    """Bind the indices of the meaning's target in the meaning."""
     if not isinstance(node.target, Index):
         return _plain(node, bound)
     names = [

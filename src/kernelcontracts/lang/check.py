@@ -113,6 +113,9 @@ def check_contract(library: Library, located: Located[Contract]) -> list[Diagnos
     contract, source = located.decl, located.source
     found = list(_unresolved(library, contract, source))
     views = list(views_of(library, located))
+    if found or any(_lacks_plan(view) for view in views):
+        # of a contract whose parts are not there nothing else can be said
+        return found
     strata = list(names.check_strata(views))
     merged = _merge([_settled(VIEW_CHECKS, view) for view in views], views)
     # how many cases there are depends on the strata, so that of an unknown one nothing more is said
@@ -133,6 +136,12 @@ def views_of(library: Library, located: Located[Contract]) -> Iterator[View]:
                 companion,
                 base.decl if base else None,
             )
+
+
+def _lacks_plan(view: View) -> bool:
+    """Whether a contract measures from a plan that is not in the library; that is reported where it is named."""
+    measure = view.contract.measure
+    return measure is not None and measure.base is not None and view.base is None
 
 
 def _settled(checks: Iterable[Callable[..., Iterable[Diagnostic]]], subject: Entry | View) -> list[Diagnostic]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
@@ -21,6 +20,8 @@ from kernelcontracts.lang.decl import ClaimBlock, ClaimSheet
 from kernelcontracts.lang.values import Choice, Unspecified
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
     from kernelcontracts.lang.decl import Claim, Decision, Operator, Typing
     from kernelcontracts.lang.span import Span
     from kernelcontracts.lang.values import Claimed, ClaimValue

@@ -11,7 +11,6 @@ claims ``a`` also satisfies what ``b`` asks. Two different values may be equally
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -23,6 +22,8 @@ from kernelcontracts.lang.expr import Binary, Call, Name, Number, RecordLiteral,
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from kernelcontracts.lang.decl import Decision, Operator
     from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.values import ClaimValue
@@ -124,7 +125,7 @@ def _form(entry: Expr, level: int) -> _Form | _Range | None:
 
 
 def _argument(expr: Expr) -> int | str | None:
-    """A constant argument of a value; a name that is no format is a parameter, so it stands for any."""
+    """Return a constant argument, or ``None`` for a parameter: a name that is no format stands for any integer."""
     if isinstance(expr, Name):
         return expr.id if expr.id in FORMATS else None
     return _integer(expr)
@@ -342,10 +343,12 @@ def u_operand(rounding: ClaimValue) -> Fraction:
     if isinstance(rounding, int):
         raise ClaimError(f"`{rounding}` is not a rounding of operands")
     if rounding.name == "to":
-        return Fraction(2) / 2 ** format_named(str(rounding.args[0])).precision
+        precision: int = format_named(str(rounding.args[0])).precision
+        return Fraction(2, 2**precision)
     if rounding.name == "split":
         pieces = int(rounding.args[1])
-        return Fraction(pieces + 1, 2) / 2 ** (format_named(str(rounding.args[0])).precision * pieces)
+        digits: int = format_named(str(rounding.args[0])).precision * pieces
+        return Fraction(pieces + 1, 2 * 2**digits)
     return Fraction(0)
 
 

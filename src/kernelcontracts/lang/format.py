@@ -1,7 +1,7 @@
 """Formatting: the canonical text of a tree, with the comments of the text it came from.
 
-The result is parsed again. If its tree differs, the text is refused: a formatter that changes what a contract says would
-be worse than none.
+The result is parsed again. If its tree differs, the text is refused: a formatter that changes what a contract says
+would be worse than none.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _print(source: Source, result: ParseResult) -> str:
 
 
 def _texts(result: ParseResult) -> list[str]:
-    """The comments without their layout, in an order that moving sections does not change."""
+    """Return the comments without their layout, in an order that moving sections does not change."""
     return sorted(c.text.lstrip("#").strip() for c in result.comments)
 
 

@@ -55,8 +55,9 @@ def _items(layout: Layout) -> list[_Item]:
         if token.type == "RBRACE" and len(open_items) > 1 and open_items[-1] is None:
             open_items.pop()
         elif open_items[-1] is None and token.type != END:
-            open_items[-1] = _Item(token.text, Span(token.start, token.end))
-            items.append(open_items[-1])
+            begun = _Item(token.text, Span(token.start, token.end))
+            open_items[-1] = begun
+            items.append(begun)
         if i in layout.blocks:
             open_items.append(None)
         end = token.end

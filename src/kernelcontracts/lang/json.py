@@ -40,7 +40,7 @@ def kind_of(node: Node) -> str:
 def to_json(node: Node) -> dict[str, Any]:
     """Return the JSON form of a node, as Python dictionaries, lists and texts."""
     data: dict[str, Any] = {"kind": kind_of(node)}
-    for name, key, default in _written(type(node)):
+    for name, key, default in _written(type(node)):  # type: ignore[arg-type]  # mypy does not see that a class is hashable
         value = getattr(node, name)
         if value != default or type(value) is not type(default):
             data[key] = _encode(value)
@@ -56,7 +56,7 @@ def to_json_text(node: Node) -> str:
 
 @cache
 def _written(cls: type) -> tuple[tuple[str, str, Any], ...]:
-    """The fields that are written, with their keys and defaults; a field without a default equals ``MISSING`` never."""
+    """Return the fields that are written, each with its key and its default."""
     return tuple((f.name, key_of(cls, f.name), f.default) for f in fields(cls) if f.name != "span")
 
 

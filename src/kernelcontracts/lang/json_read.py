@@ -71,7 +71,7 @@ def _node(data: Any, path: str, depth: int) -> Node:
     cls = NODES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise JsonError(f"{path}.kind: there is no node of kind `{data.get('kind')}`")
-    known = _fields(cls)
+    known = _fields(cls)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
     for key in data:
         if key != "kind" and key not in known:
             raise JsonError(f"{path}.{key}: a node of kind `{data['kind']}` has no such field")
@@ -91,11 +91,7 @@ def _node(data: Any, path: str, depth: int) -> Node:
 def _fields(cls: type) -> dict[str, tuple[str, Any, bool]]:
     """Return name, type and necessity of the fields of a class, by the key under which they are written."""
     hints = get_type_hints(cls, globalns=_namespace())
-    return {
-        key_of(cls, f.name): (f.name, hints[f.name], f.default is MISSING)
-        for f in fields(cls)
-        if f.name != "span"
-    }
+    return {key_of(cls, f.name): (f.name, hints[f.name], f.default is MISSING) for f in fields(cls) if f.name != "span"}
 
 
 @cache
@@ -148,7 +144,7 @@ _FRACTION = re.compile(r"[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 
 def _fraction(data: Any, path: str) -> Fraction:
     if not isinstance(data, str) or not _FRACTION.fullmatch(data):
-        raise JsonError(f"{path}: expected an exact number such as `\"3\"` or `\"1/400\"`, not {_what(data)}")
+        raise JsonError(f'{path}: expected an exact number such as `"3"` or `"1/400"`, not {_what(data)}')
     value = Fraction(data)
     try:
         read_number(write_number(value))

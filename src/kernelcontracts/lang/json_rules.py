@@ -67,7 +67,7 @@ _SPECIAL: dict[tuple[type, str], tuple[Callable[[str], bool], str]] = {
 def problems(node: Node) -> Iterator[str]:
     """Yield what is wrong with a node whose fields have the right types; its parts were examined before."""
     cls = type(node)
-    for name in _names(cls):
+    for name in _names(cls):  # type: ignore[arg-type]  # mypy does not see that a class is hashable
         valid, what = _SPECIAL.get((cls, name), (is_name, "a name"))
         for text in _texts(getattr(node, name), pairs=cls is not decl.ClaimSheet):
             if not valid(text):

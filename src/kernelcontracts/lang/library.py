@@ -72,13 +72,16 @@ class Library:
 
     def with_file(self, file: File, source: Source) -> Library:
         """Return this library with the declarations of one more file."""
-        located = [Located(d, source, file.module) for d in file.declarations]
+
+        def located(kind: type[D]) -> list[Located[D]]:
+            return [Located(d, source, file.module) for d in file.declarations if isinstance(d, kind)]
+
         return Library(
             (*self.files, (file, source)),
-            _replacing(self.operators, [x for x in located if isinstance(x.decl, Operator)]),
-            _replacing(self.plans, [x for x in located if isinstance(x.decl, Plan)]),
-            _replacing(self.contracts, [x for x in located if isinstance(x.decl, Contract)]),
-            _replacing(self.claim_sheets, [x for x in located if isinstance(x.decl, ClaimSheet)]),
+            _replacing(self.operators, located(Operator)),
+            _replacing(self.plans, located(Plan)),
+            _replacing(self.contracts, located(Contract)),
+            _replacing(self.claim_sheets, located(ClaimSheet)),
         )
 
     def operator(self, name: str) -> Located[Operator]:

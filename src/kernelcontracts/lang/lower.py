@@ -1,5 +1,6 @@
 """Lowering of whole files and of claim sheets; ``Lower`` has a method for every rule of the grammar."""
 
+# ruff: noqa: D102  # a method is named after the rule it lowers, and the grammar says what that is
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,6 @@
 """Lowering of contracts."""
 
+# ruff: noqa: D102  # a method is named after the rule it lowers, and the grammar says what that is
 from __future__ import annotations
 
 from typing import Any
@@ -176,8 +177,7 @@ class LowerContract(LowerOperator):
             self.complain(
                 f"`{c[0].text} {c[1].text}` says nothing about a decision",
                 Span(c[0].start, c[1].end),
-                help=f"write `{c[0].text} as_claimed`, `{c[0].text} decision = value` or "
-                f"`{c[0].text} fault name(…)`",
+                help=f"write `{c[0].text} as_claimed`, `{c[0].text} decision = value` or `{c[0].text} fault name(…)`",
             )
         return Trial(c[0].text, **c[-1].value, span=_trial_span(c))
 
@@ -224,5 +224,3 @@ def _strata(c: list[Any]) -> tuple[str, ...]:
 def _trial_span(c: list[Any]) -> Span:
     tail = c[-1]
     return span_of(c if tail.span.end else c[:-1])
-
-

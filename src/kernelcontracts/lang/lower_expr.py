@@ -1,5 +1,6 @@
 """Lowering of expressions."""
 
+# ruff: noqa: D102  # a method is named after the rule it lowers, and the grammar says what that is
 from __future__ import annotations
 
 from fractions import Fraction
@@ -41,7 +42,6 @@ from kernelcontracts.lang.texts import read_text
 
 REDUCERS = frozenset({"sum", "max", "min", "prod", "any", "all"})
 """Functions that may bind an index: ``sum[k < K](…)``."""
-
 
 
 class LowerExpr(Complaints):
@@ -136,9 +136,7 @@ class LowerExpr(Complaints):
         for part in parts:
             name, value = part.value
             if name in seen:
-                self.complain(
-                    f"the {what} `{name}` is given twice", part.span, code="E0103", label="again here"
-                )
+                self.complain(f"the {what} `{name}` is given twice", part.span, code="E0103", label="again here")
             seen.setdefault(name, value)
         return tuple(seen.items())
 

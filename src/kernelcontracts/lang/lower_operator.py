@@ -1,5 +1,6 @@
 """Lowering of operators and plans."""
 
+# ruff: noqa: D102  # a method is named after the rule it lowers, and the grammar says what that is
 from __future__ import annotations
 
 import re
@@ -102,7 +103,8 @@ class LowerOperator(LowerExpr):
     def operator(self, c: list[Any]) -> Operator:
         inputs = c[3].value if isinstance(c[3], Part) else ()
         outputs = after(c, "ARROW").value
-        items = not_tokens(c[[i for i, t in enumerate(c) if getattr(t, "type", "") == "LBRACE"][0] :])
+        opened = next(i for i, item in enumerate(c) if getattr(item, "type", "") == "LBRACE")
+        items = not_tokens(c[opened:])
         once = {kind: self.once(items, kind, f"operator `{c[1].text}`") for kind in ("families", "meaning", "plan")}
         target, meaning = once["meaning"] or (None, None)
         return Operator(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 
-RESERVED = frozenset(
-    """pin by because for from on where when adds nothing fault breaks names unspecified if then else implies and or not
-    in within of identical ulp rel abs at""".split()
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text that lists them."""
+    return frozenset(text.split())
+
+
+RESERVED = word_set(
+    """pin by because for from on where when adds nothing fault breaks names unspecified if then else implies and or
+    not in within of identical ulp rel abs at"""
 )
 """Words that join parts of items, and so can be no names. Words that begin items are names everywhere else."""
 
 FUNCTIONS_TOO = frozenset({"by", "from", "on", "for", "where"})
-"""Reserved words that stand after an operand; where an operand is due and a parenthesis follows, they name functions."""
+"""Reserved words that stand after an operand; where one is due, before a parenthesis, they name functions."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTRACT_ID = re.compile(r"C-[A-Z][A-Z0-9]{2}-[A-Z0-9]{2,}(-[A-Z0-9]+)*")

@@ -43,9 +43,7 @@ def _check_limits(digits: str, exponent: str, most: int) -> None:
         raise ValueError(f"a number of {len(digits)} digits; at most {most} are allowed")
     # the text is measured before it is converted: it may have a million digits itself
     if len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT:
-        raise ValueError(
-            f"the exponent of this number is beyond {MAX_EXPONENT}, the largest magnitude of an f64 value"
-        )
+        raise ValueError(f"the exponent of this number is beyond {MAX_EXPONENT}, the largest magnitude of an f64 value")
 
 
 def write_number(value: Fraction) -> str:

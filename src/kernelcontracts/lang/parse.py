@@ -220,4 +220,3 @@ def _too_deep(source: Source, token: Token) -> Diagnostic:
         label="one level too many",
         help="name parts of it with `let`",
     )
-

@@ -1,7 +1,7 @@
 """The trees of the shipped library, parsed once a machine.
 
-Reading the trees takes a quarter of the time of parsing, and does without the grammar library. They are stored as nested
-tuples in Python's ``marshal`` format, under a name that depends on everything that decides what they are.
+Reading the trees takes a quarter of the time of parsing, and does without the grammar library. They are stored as
+nested tuples in Python's ``marshal`` format, under a name that depends on everything that decides what they are.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def _stray_bracket(place: Place) -> tuple[str, str | None] | None:
 
 
 def _unknown_item(place: Place) -> tuple[str, str | None] | None:
-    """A word where an item begins: a misspelt section, or one of another place."""
+    """Word the case of a misspelt section, or of one that belongs elsewhere."""
     words = [t for t in place.accepts if t in ITEM_WORDS]
     if place.before or len(words) < 2 or not place.token.text[:1].isalpha():
         return None

@@ -68,7 +68,7 @@ def build(*, strict: bool = False, cache_file: str | None = None) -> Machine:
         strict=strict,
         keep_all_tokens=True,
         maybe_placeholders=False,
-        postlex=_Layout(),  # type: ignore[arg-type] - the library's own type is a class to inherit from
+        postlex=_Layout(),
         transformer=lower,
         cache=cache_file or False,
     )
@@ -89,7 +89,7 @@ def machine() -> Machine:
         os.close(handle)
         Path(name).unlink()
         made = build(cache_file=name)
-        os.replace(name, file)
+        Path(name).replace(file)
         return made
     return build()
 

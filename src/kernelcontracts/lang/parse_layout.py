@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kernelcontracts.lang.names import word_set
 from kernelcontracts.lang.parse_scan import BLANKS, Token
 
 if TYPE_CHECKING:
@@ -20,25 +21,23 @@ Everything that walks an expression recurses, with at most four interpreter fram
 The deepest expression of the shipped library has depth 12.
 """
 
-ITEM_WORDS = frozenset(
+ITEM_WORDS = word_set(
     """MODULE USE OPERATOR PLAN CONTRACT CLAIMS FAMILY TYPES MEANING DECISION EVENT LET ERROR INPUTS COMPANION SCOPE
-    CLAIMED PRE POST TOLERANCE REFERENCE MEASURE VIOLATION CALIBRATE ALWAYS ON_AVERAGE RELATION MATCH LADDER CLAIMING
-    SMOKE GOOD BAD BASELINE BUILD""".split()
+    CLAIMED PRE POST TOLERANCE REFERENCE MEASURE VIOLATION CALIBRATE ALWAYS ON_AVERAGE RELATION MATCH LADDER
+    CLAIMING SMOKE GOOD BAD BASELINE BUILD"""
 )
 """Words that begin an item; anywhere else they are names."""
 
-_OPERATORS = frozenset(
+_OPERATORS = word_set(
     """PLUS MINUS STAR SLASH AT_SIGN CARET RANGE SAME DIFFERENT NOMORE NOLESS LESSTHAN MORETHAN EQUAL ARM ARROW TILDE
-    COMMA COLON SEMICOLON DOT AND OR IMPLIES IN WITHIN OF IDENTICAL""".split()
+    COMMA COLON SEMICOLON DOT AND OR IMPLIES IN WITHIN OF IDENTICAL"""
 )
-_GOES_ON = _OPERATORS | frozenset(
-    """LPAR LSQB NOT IF THEN ELSE WHERE WHEN BECAUSE BREAKS NAMES BY FOR FROM ON AT ADDS FAULT PIN""".split()
+_GOES_ON = _OPERATORS | word_set(
+    """LPAR LSQB NOT IF THEN ELSE WHERE WHEN BECAUSE BREAKS NAMES BY FOR FROM ON AT ADDS FAULT PIN CLAIMED MEANING"""
 )
 """After these a line break ends nothing."""
 
-_JOINS = _OPERATORS | frozenset(
-    "BAR THEN ELSE BECAUSE WHERE WHEN BREAKS NAMES BY VERSION LBRACE RPAR RSQB".split()
-)
+_JOINS = _OPERATORS | word_set("""BAR THEN ELSE BECAUSE WHERE WHEN BREAKS NAMES BY VERSION LBRACE RPAR RSQB""")
 """Before these a line break ends nothing."""
 
 _MAKES_A_NAME = frozenset({"COLON", "EQUAL", "ARM", "ADDS", "UNSPECIFIED"})
@@ -50,9 +49,9 @@ _CALLABLE = frozenset({"BY", "FROM", "ON", "FOR", "WHERE"})
 ``where(x < 0, 0, x)`` is a call, ``for t in s where (a or b): …`` is not.
 """
 
-_DEEPENS = frozenset(
+_DEEPENS = word_set(
     """PLUS MINUS STAR SLASH AT_SIGN CARET RANGE SAME DIFFERENT NOMORE NOLESS LESSTHAN MORETHAN AND OR IMPLIES NOT IN
-    WITHIN IDENTICAL IF BAR LPAR LSQB LBRACE DOT AT""".split()
+    WITHIN IDENTICAL IF BAR LPAR LSQB LBRACE DOT AT"""
 )
 _CLOSERS = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 
@@ -127,7 +126,7 @@ def _visible(raw: Iterable[Token], layout: Layout) -> Iterable[Token]:
 
 
 def _next_type(tokens: list[Token], i: int) -> str:
-    """The type of the next token on the same line."""
+    """Return the type of the next token on the same line."""
     return tokens[i + 1].type if i + 1 < len(tokens) else END
 
 

@@ -114,8 +114,8 @@ def _within(declaration: Declaration, source: Source) -> Iterator[Diagnostic]:
             d = declaration
             yield from _duplicates("tensor", ((p.name, p) for p in (*d.inputs, *d.outputs)), source)
             yield from _duplicates("decision", ((x.name, x) for x in d.decisions), source)
-            values = [*((x.name, x) for x in (*d.lets, *d.errors)), *((x.label, x) for x in d.events)]
-            yield from _duplicates("name", values, source)
+            lets, errors, events = ((x.name, x) for x in d.lets), ((x.name, x) for x in d.errors), d.events
+            yield from _duplicates("name", (*lets, *errors, *((x.label, x) for x in events)), source)
         case Plan():
             yield from _measure(declaration, source)
         case Contract():
@@ -127,8 +127,8 @@ def _within(declaration: Declaration, source: Source) -> Iterator[Diagnostic]:
 
 def _contract(contract: Contract, source: Source) -> Iterator[Diagnostic]:
     bindings = contract.reference.bindings if contract.reference else ()
-    values = [*contract.lets, *bindings, *(contract.tolerance or ())]
-    yield from _duplicates("name", ((v.name, v) for v in values), source)
+    lets = ((v.name, v) for v in (*contract.lets, *bindings))
+    yield from _duplicates("name", (*lets, *((b.name, b) for b in contract.tolerance or ())), source)
     yield from _duplicates("precondition", ((p.label, p) for p in contract.pre or ()), source)
     yield from _duplicates("clause", ((c.label, c) for c in contract.post or ()), source)
     yield from _duplicates("signature", ((s.name, s) for s in contract.violation or ()), source)
@@ -141,9 +141,7 @@ def _measure(plan: Plan | Measure, source: Source) -> Iterator[Diagnostic]:
     yield from _duplicates("setting", ((s.label, s) for s in plan.settings), source)
 
 
-def _duplicates(
-    what: str, named: Iterable[tuple[str, _Spanned]], source: Source
-) -> Iterator[Diagnostic]:
+def _duplicates(what: str, named: Iterable[tuple[str, _Spanned]], source: Source) -> Iterator[Diagnostic]:
     seen: dict[str, _Spanned] = {}
     for name, item in named:
         first = seen.setdefault(name, item)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelcontracts.lang.names import word_set
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -27,9 +29,9 @@ _CLASSES = {
 }
 
 EXPRESSION_STARTS = frozenset({"NAME", "NUMBER", "STRING", "LPAR", "BAR", "MINUS", "LBRACE"})
-_BINARY = frozenset(
-    """PLUS MINUS STAR SLASH AT_SIGN CARET RANGE SAME DIFFERENT NOMORE NOLESS LESSTHAN MORETHAN AND OR IMPLIES IN WITHIN
-    IDENTICAL ULP REL ABS DOT LPAR LSQB BAR""".split()
+_BINARY = word_set(
+    """PLUS MINUS STAR SLASH AT_SIGN CARET RANGE SAME DIFFERENT NOMORE NOLESS LESSTHAN MORETHAN AND OR IMPLIES IN
+    WITHIN IDENTICAL ULP REL ABS DOT LPAR LSQB BAR"""
 )
 
 
@@ -51,8 +53,8 @@ def listed(words: Iterable[str]) -> str:
 def expected(accepts: Iterable[str]) -> str:
     """Return what might have stood here, shortened to what helps.
 
-    Where an expression may begin, its seven first terminals are called an expression; where one may go on, the operators
-    are left out if something else may follow.
+    Where an expression may begin, its seven first terminals are called an expression; where one may go on, the
+    operators are called one thing if something else may follow.
     """
     rest = set(accepts)
     words: list[str] = []

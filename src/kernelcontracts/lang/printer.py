@@ -1,6 +1,7 @@
 """The canonical text of a tree: two spaces, sections in the paper's order, columns that line up.
 
-``parse(print_file(f)).file == f`` for every tree that has a text. Comments are no part of the tree; ``format`` keeps them.
+``parse(print_file(f)).file == f`` for every tree that has a text. Comments are no part of the tree;
+``format`` keeps them.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 def contract_row(item: Contract) -> Row:
+    """Return the row of a contract."""
     generic = f" for {item.variable} in {item.family}" if item.variable is not None else ""
     first: list[Row] = []
     if item.companion is not None:

@@ -45,14 +45,17 @@ def doc_lines(doc: str) -> tuple[str, ...]:
 
 
 def labelled_row(item: Labelled, run: str) -> Row:
+    """Return the row of ``label: value``."""
     return Row((f"{item.label}:",), (document(item.value),), item.span, run=run)
 
 
 def let_row(item: Let) -> Row:
+    """Return the row of a let."""
     return Row((f"let {item.name}",), ("= ", document(item.value)), item.span, run="let")
 
 
 def bound_row(item: Bound, run: str, prefix: str = "") -> Row:
+    """Return the row of a bound; its reason goes to a line of its own if it must."""
     value: Doc = document(item.value)
     if item.because is None:
         return Row((prefix + item.name,), ("= ", value), item.span, run=run)
@@ -61,10 +64,12 @@ def bound_row(item: Bound, run: str, prefix: str = "") -> Row:
 
 
 def typing_doc(item: Typing) -> Doc:
+    """Return ``A, B in {f32}``."""
     return flush(names_doc(item.names), " in {", names_doc(item.formats), "}")
 
 
 def typings_doc(items: Sequence[Typing]) -> Doc:
+    """Return typings with semicolons."""
     parts: list[Doc] = [typing_doc(items[0])]
     for item in items[1:]:
         parts += [" ;", SPACE, typing_doc(item)]
@@ -72,6 +77,7 @@ def typings_doc(items: Sequence[Typing]) -> Doc:
 
 
 def plan_ref(ref: PlanRef) -> str:
+    """Return ``name @version``."""
     return f"{ref.name} @{ref.version}" if ref.version else ref.name
 
 
@@ -79,6 +85,7 @@ def plan_ref(ref: PlanRef) -> str:
 
 
 def operator_row(item: Operator) -> Row:
+    """Return the row of an operator."""
     head: list[Row] = []
     if item.families:
         head.append(Row(("family  ",), (names_doc(item.families),), run="head"))
@@ -130,6 +137,7 @@ def _decision_row(item: Decision) -> Row:
 
 
 def plan_row(item: Plan) -> Row:
+    """Return the row of a plan."""
     block = measure_rows(item.strata, item.settings)
     return Row((f"plan {item.name} @{item.version}",), span=item.span, block=block, above=doc_lines(item.doc))
 
@@ -154,6 +162,7 @@ def _draw(item: Draw) -> Doc:
 
 
 def sheet_row(item: ClaimSheet) -> Row:
+    """Return the row of a claim sheet."""
     device = f" on {write_text(item.device)}" if item.device is not None else ""
     builds = [Row((f"build {key}",), (f"= {write_text(value)}",), run="build") for key, value in item.build]
     block = [*builds, *(_block_row(b) for b in item.blocks)]

@@ -110,9 +110,7 @@ def _widths(rows: Sequence[Row]) -> list[list[int]]:
     for run in _runs(rows):
         columns = max(len(row.cells) for row in run)
         # a column that nothing follows needs no width
-        widest = [
-            max((len(r.cells[c]) for r in run if _followed(r, c)), default=0) for c in range(columns)
-        ]
+        widest = [max((len(r.cells[c]) for r in run if _followed(r, c)), default=0) for c in range(columns)]
         result += [[widest[c] if _followed(r, c) else 0 for c in range(len(r.cells))] for r in run]
     return result
 
@@ -140,5 +138,3 @@ def spread(groups: Sequence[Sequence[Row]]) -> list[Row]:
             row.gap = row.gap or (i == 0 and bool(rows))
             rows.append(row)
     return rows
-
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from kernelcontracts.lang.span import Span as Place
 from kernelcontracts.report.lines import Line, Span, clean, plain
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from kernelcontracts.lang.diagnostics import Diagnostic
     from kernelcontracts.lang.source import Source
+    from kernelcontracts.lang.span import Span as Place
 
 _STYLES = {"error": "error", "warning": "undecided", "note": "label"}
 

@@ -1,0 +1,1 @@
+"""The static checks, one module for each question."""

@@ -8,7 +8,6 @@ bound, because every sum over it is zero.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
@@ -83,7 +82,7 @@ class Bounder:
         return []
 
     def _product(self, expr: Binary) -> list[Polynomial]:
-        """A product of indicators counts at most the terms of the sum."""
+        """Bound a product of indicators: it counts at most the terms of the sum."""
         count = contracted(expr, self.world)
         if count is None or not (_is_indicator(expr.left) and _is_indicator(expr.right)):
             return []
@@ -109,7 +108,7 @@ class Bounder:
         return []
 
     def _maximum(self, expr: Call) -> list[Polynomial]:
-        """The largest of several bounds, where one of them bounds the others."""
+        """Bound a maximum by a bound of one of its arguments that also bounds the others."""
         choices = [self.upper(a) for a in expr.args]
         candidates = [p for bounds in choices for p in bounds][:LIMIT]
         return [p for p in candidates if all(any(at_most(q, p) for q in bounds) for bounds in choices)]
@@ -168,9 +167,9 @@ def at_most(p: Polynomial, q: Polynomial) -> bool:
 
 def _shifted(p: Polynomial) -> Polynomial:
     """Write every atom as one plus something non-negative."""
-    total: Counter[Monomial] = Counter()
+    total: dict[Monomial, Fraction] = {}
     for monomial, coefficient in p.items():
         for kept in product((False, True), repeat=len(monomial)):
             part = tuple(atom for atom, keep in zip(monomial, kept, strict=True) if keep)
-            total[part] += coefficient  # type: ignore[assignment] - a Counter adds fractions as well
-    return total  # type: ignore[return-value] - as above
+            total[part] = total.get(part, Fraction(0)) + coefficient
+    return total

@@ -10,7 +10,7 @@ from kernelcontracts.lang.decl import Ladder
 from kernelcontracts.lang.diagnostics import diagnostic
 from kernelcontracts.lang.expr import Name
 from kernelcontracts.lang.instance import claims_read, needed_decisions
-from kernelcontracts.lang.walk import claim_predicate, clause_parts, member_path
+from kernelcontracts.lang.walk import claim_predicate, clause_parts, member_path, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _missing_states(view: View, missing: list[str]) -> Diagnostic:
 
 
 def _check_idle(view: View) -> Iterator[Diagnostic]:
-    """A bad trial that claims what it does is good."""
+    """Yield bad trials that do what is claimed."""
     calibrate = view.contract.calibrate
     claimed = dict(calibrate.claiming) if calibrate else {}
     for trial in calibrate.trials if calibrate else ():
@@ -124,7 +124,12 @@ def _asked_for(view: View) -> set[str]:
     parts = [claim_predicate(p) for p in contract.scope.claimed] if contract.scope else []
     parts += [p for c in contract.post or () if not isinstance(c, Ladder) for p in clause_parts(c)]
     lets = {let.name: let.value for let in contract.lets}
-    return {d for part in parts for d in claims_read(part, lets, view.entry.operator)}
+    own = {n.id for part in parts for n in walk(part) if isinstance(n, Name) and n.id in lets}
+    if contract.family is None:
+        # a contract for one operator may lean on the operator's own definitions to say what it asks
+        return {d for part in parts for d in claims_read(part, lets, view.entry.operator)}
+    direct = [*parts, *(lets[name] for name in own)]
+    return {path[1] for part in direct for n in walk(part) if (path := member_path(n)) and path[0] == "claim"}
 
 
 def _no_mutant(view: View, name: str) -> Diagnostic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kernelcontracts.lang.checks.context import Entry, choice_decision, is_choice
@@ -269,7 +270,7 @@ def _not_nested(arm: Arm, weaker: str, decision: Decision, source: Source) -> Di
         span=arm.span,
         label=f"does not contain what `{weaker}` asks",
         notes=(
-            f"`decision {decision.name} : {describe(decision)}` is ordered, so a stronger claim must ask at least as much",
+            f"`decision {decision.name} : {describe(decision)}` is ordered: a stronger claim asks at least as much",
         ),
         help="use a `ladder`, in which each step keeps the earlier ones, or declare the decision unordered with `|`",
     )
@@ -289,7 +290,7 @@ def _check_order(clause: Ladder, decision: Decision, view: View) -> Iterator[Dia
     """Each step must be stronger than the one before, because it keeps what that one asks."""
     known = {v.name: v for v in representatives(decision) if isinstance(v, Choice)}
     steps = [s for s in clause.steps if s.value in known]
-    for lower, upper in zip(steps, steps[1:], strict=False):
+    for lower, upper in pairwise(steps):
         relation = compare(decision, known[upper.value], known[lower.value])
         if relation != "stronger" and upper.value != lower.value:
             yield diagnostic(

@@ -51,8 +51,9 @@ def check_view(view: View) -> Iterator[Diagnostic]:
     bounder = Bounder(setting.world)
     limits = [limit for item in view.pre for limit in _limits(item.value, bounder)]
     seen: set[tuple[Expr, Expr]] = set()
+    own = {b.name for b in view.contract.tolerance or ()}
     for expr in _bounds(view):
-        for use in _uses(expr, expr, setting.world, inside=False, open_names=frozenset()):
+        for use in _uses(expr, expr, setting.world, inside=False, closed=frozenset(_settled(view, own))):
             size = bounder.inline(use.call.args[0], inside=use.inside)
             unit = bounder.inline(use.call.args[1], inside=use.inside)
             if (size, unit) not in seen and not _proved(size, unit, limits, bounder):
@@ -67,10 +68,21 @@ def _bounds(view: View) -> Iterator[Expr]:
         yield from clause_parts(clause)
 
 
+def _settled(view: View, own: set[str]) -> Iterator[tuple[bool, str]]:
+    """Yield the bounds that are looked at where they are defined: the contract's own, and a companion's.
+
+    A companion's are looked at here again if the contract puts a precondition of its own in place of the companion's.
+    """
+    yield from ((False, name) for name in view.bounds if name in own or view.contract.pre is None)
+
+
 def _uses(
-    expr: Expr, through: Expr, world: World, *, inside: bool, open_names: frozenset[tuple[bool, str]]
+    expr: Expr, through: Expr, world: World, *, inside: bool, closed: frozenset[tuple[bool, str]]
 ) -> Iterator[Use]:
-    """Yield the calls of ``gamma`` in an expression, also behind names and behind ``op.``."""
+    """Yield the calls of ``gamma`` in an expression, also behind names and behind ``op.``.
+
+    ``through`` is the part of the contract's own text that leads there; it stays the same behind a name.
+    """
     if isinstance(expr, Call) and expr.function == "gamma" and len(expr.args) == 2:
         yield Use(expr, through, inside)
     path = member_path(expr)
@@ -80,11 +92,12 @@ def _uses(
     elif isinstance(expr, Name):
         key = (inside, expr.id)
     definition = None if key is None else (world.members if key[0] else world.names).get(key[1])
-    if key is not None and definition is not None and key not in open_names:
-        outer = through if inside else expr
-        yield from _uses(definition, outer, world, inside=key[0], open_names=open_names | {key})
+    if key is not None and definition is not None and key not in closed:
+        for use in _uses(definition, expr, world, inside=key[0], closed=closed | {key}):
+            yield Use(use.call, through, use.inside)
     for part in children(expr):
-        yield from _uses(part, part if not inside else through, world, inside=inside, open_names=open_names)
+        for use in _uses(part, part, world, inside=inside, closed=closed):
+            yield use if through is expr else Use(use.call, through, use.inside)
 
 
 # --- the proof ---------------------------------------------------------------------------------------------------
@@ -179,21 +192,25 @@ def _unproved(use: Use, size: Expr, unit: Expr, setting: Setting, view: View) ->
         f"gamma({n}, {u}) is not a bound on all of this domain",
         source=view.source,
         span=use.through.span,
-        label=f"needs {n} * {u} < 1",
+        label=f"needs {_factor(n)} * {u} < 1",
         secondary=secondary,
         notes=(
             *_failure(size, unit, setting),
             "gamma(n, u) = n * u / (1 - n * u) is negative or infinite from n * u = 1 on",
         ),
-        help=f"add `small_nu: {_limit_text(prefix, size, n, setting)} * {prefix}{u} <= 1 / 4` to `pre`",
+        help=f"add `small_nu: {_limit_text(prefix, n, setting)} * {prefix}{u} <= 1 / 4` to `pre`",
     )
 
 
-def _limit_text(prefix: str, size: Expr, n: str, setting: Setting) -> str:
+def _factor(text: str) -> str:
+    return text if text.isidentifier() else f"({text})"
+
+
+def _limit_text(prefix: str, n: str, setting: Setting) -> str:
     """Suggest a size that can be compared: the operator's longest sum, or the size itself."""
     if prefix and "longest" in setting.world.members:
         return "op.longest"
-    return n if isinstance(size, Name) else f"({n})"
+    return _factor(n)
 
 
 def _failure(size: Expr, unit: Expr, setting: Setting) -> tuple[str, ...]:

@@ -65,22 +65,32 @@ def entry_setting(entry: Entry) -> Setting:
     return _setting(entry, entry.definitions, (), (), entry.source)
 
 
-def view_setting(view: View) -> Setting:
-    """Return the setting of a contract; claims out of its scope do not occur."""
+def view_setting(view: View, *, bounds: bool = True) -> Setting:
+    """Return the setting of a contract; claims out of its scope do not occur.
+
+    Without ``bounds`` the names of tolerances and of the operator's error bounds have no value, because those are
+    checked where they are defined.
+    """
     scope = view.contract.scope
     typings = scope.types if scope else ()
     claimed = tuple(claim_predicate(p) for p in scope.claimed) if scope else ()
-    names = {**view.lets, **view.bounds, **view.bindings}
-    return _setting(view.entry, names, typings, claimed, view.source)
+    names = {**view.lets, **(view.bounds if bounds else {}), **view.bindings}
+    hidden = frozenset() if bounds else frozenset(b.name for b in view.entry.operator.errors)
+    return _setting(view.entry, names, typings, claimed, view.source, hidden)
 
 
 def _setting(
-    entry: Entry, names: Mapping[str, Expr], typings: Iterable[Typing], claimed: tuple[Expr, ...], source: Source
+    entry: Entry,
+    names: Mapping[str, Expr],
+    typings: Iterable[Typing],
+    claimed: tuple[Expr, ...],
+    source: Source,
+    hidden: frozenset[str] = frozenset(),
 ) -> Setting:
     operator = entry.operator
     world = World(
         names,
-        entry.definitions,
+        {name: value for name, value in entry.definitions.items() if name not in hidden},
         entry.dims,
         frozenset(entry.params),
         tuple(p.name for p in operator.outputs),
@@ -146,7 +156,7 @@ def check_entry(entry: Entry) -> Iterator[Diagnostic]:
 
 def check_view(view: View) -> Iterator[Diagnostic]:
     """Yield tolerances that grow, and preconditions that shrink, with a stronger claim."""
-    setting = view_setting(view)
+    setting = view_setting(view, bounds=False)
     for bound in view.contract.tolerance or ():
         yield from _check_bound(bound.value, setting, view.entry, loosens="+")
     for item in view.contract.pre or ():
@@ -267,7 +277,7 @@ def _where_found(point: Point) -> tuple[str, ...]:
 
 
 def _check_selection(expr: Expr, setting: Setting) -> Iterator[Diagnostic]:
-    """A precondition that asks which value is claimed empties the domain for some vendors, who then pass."""
+    """Yield conditions on what is claimed: they empty the domain for some vendors, who then pass."""
     for node in walk(expr):
         sides = node.operands if isinstance(node, Compare) else (node.item,) if isinstance(node, In) else ()
         for side in sides:
@@ -341,7 +351,7 @@ def _shrinks(expr: Expr, decision: Decision, reads: list[str], setting: Setting)
 
 
 def _check_guard(expr: Expr, setting: Setting, entry: Entry) -> Iterator[Diagnostic]:
-    """What a clause asks only of some claims must be asked of all stronger ones."""
+    """Yield guards that ask something of a claim and not of a stronger one."""
     reads = setting.read_by(expr, setting.world.names, entry)
     for name in reads:
         decision = setting.decisions[name]

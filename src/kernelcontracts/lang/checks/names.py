@@ -495,6 +495,7 @@ def _scope(view: View) -> Scope:
 
 
 def _words(view: View) -> dict[str, frozenset[str]]:
+    """Return the names that arguments of features stand for."""
     lent = view.companion.post or () if view.companion else ()
     return {
         "clause": frozenset(c.label for c in (*(view.contract.post or ()), *lent)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kernelcontracts.lang.checks.gamma import constant
+from kernelcontracts.lang.checks.provenance import view_labels
 from kernelcontracts.lang.decl import OnAverage
 from kernelcontracts.lang.diagnostics import Label, diagnostic
 from kernelcontracts.lang.expr import Binary, Call, Compare, In, Name, Number, SetLiteral
@@ -15,6 +16,7 @@ from kernelcontracts.stats.coverage import required_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from kernelcontracts.lang.checks.context import View
     from kernelcontracts.lang.decl import Labelled
@@ -98,6 +100,8 @@ def _check_rate(view: View) -> Iterator[Diagnostic]:
     conclude = view.settings.get("conclude")
     if conclude is None:
         return
+    if "candidate" in view_labels(view).of(conclude.value):
+        return  # reported as such
     promise = _promise(conclude)
     if promise is None:
         yield diagnostic(
@@ -150,29 +154,26 @@ def _seeds_label(view: View) -> tuple[Label, ...]:
 
 
 def _advice(needed: int, size: Size, promise: tuple[Fraction, Fraction]) -> str:
-    p, confidence = promise
-    smaller = f"promise `rate({_reachable(size.cases, confidence)}, {float(confidence):g})`"
+    _, confidence = promise
     per_seed = size.shapes * size.weight
-    if size.cases < 1 or not per_seed:
+    if size.cases < 1:
         return "add shapes, seeds or strata"
+    smaller = f"promise `rate({_reachable(size.cases, confidence)}, {float(confidence):g})`"
     return f"raise `seeds` to `count({-(-needed // per_seed)})`, or {smaller}"
 
 
 def _reachable(cases: int, confidence: Fraction) -> str:
-    """Return the smallest rate, in two digits rounded up, that this many cases exclude."""
-    for exponent in range(6, 0, -1):
-        for digits in range(10, 100):
-            rate = Fraction(digits, 10**exponent)
-            if rate < 1 and required_cases(rate, confidence) <= cases:
-                return f"{float(rate):g}"
-    return "0.99"
+    """Return the smallest rate, in two digits rounded up, that this many cases exclude: ``1 - (1 - c)^(1/n)``."""
+    exact = -math.expm1(math.log1p(-float(confidence)) / cases)
+    step = 10.0 ** (math.floor(math.log10(exact)) - 1)
+    return f"{min(math.ceil(exact / step) * step, 0.99):.2g}"
 
 
 # --- averages ----------------------------------------------------------------------------------------------------
 
 
 def _check_averages(view: View) -> Iterator[Diagnostic]:
-    """A statistic has confidence limits only from two cases on, in every cell of stratum and shape."""
+    """Yield statistics of fewer than two cases in a cell of stratum and shape, which have no confidence limits."""
     settings = view.settings
     label = "average_seeds" if "average_seeds" in settings else "seeds"
     seeds = count_seeds(settings[label].value) if label in settings else None

@@ -285,7 +285,7 @@ def check_entry(entry: Entry) -> Iterator[Diagnostic]:
 
 
 def _check_width(expr: Expr, labels: Labels, source: Source) -> Iterator[Diagnostic]:
-    """A candidate at an anchor is reported there and not a second time for the whole."""
+    """Yield where a bound reads the candidate; at an anchor it is reported there and not again for the whole."""
     anchored = list(_check_anchors(expr, labels, source))
     yield from anchored
     if not anchored:
@@ -360,7 +360,7 @@ def _check_clause(clause: Clause, labels: Labels, source: Source) -> Iterator[Di
 
 
 def _banned_selection(expr: Expr | None, labels: Labels, source: Source) -> Iterator[Diagnostic]:
-    """A filter or an event chooses which cases are judged, as a precondition does."""
+    """Yield filters and events that read the candidate: they choose which cases are judged, as `pre` does."""
     where = labels.of(expr).get("candidate") if expr is not None else None
     if where is not None:
         yield _report(_PLAN, where, source, labels)

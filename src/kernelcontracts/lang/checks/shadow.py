@@ -340,7 +340,7 @@ def _depth(shadow: Shadow, call: Call) -> Value:
 
 
 def _inexact(shadow: Shadow, call: Call) -> Value:
-    """A product of p and q bits has at most p + q bits, so that it may be inexact in fewer."""
+    """Tell whether a product may be inexact: one of p and q bits has at most p + q bits."""
     formats = [shadow.format(a) for a in call.args]
     if None in formats:
         return None

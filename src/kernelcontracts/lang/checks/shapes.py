@@ -216,7 +216,7 @@ class Shapes:
         over = dict(expr.kwargs).get("over")
         if "over" in row.keywords and len(expr.args) == 1:
             return self._reduction(expr, over)
-        if row.name == "identical_over" or row.name == "under":
+        if row.name in {"identical_over", "under"}:
             return () if row.shape == "scalar" else self.output
         return self._by_rule(expr, row, values)
 

@@ -352,7 +352,7 @@ class Units:
         return self._by_rule(expr, row, values)
 
     def _on_inputs(self, expr: Call) -> Unit:
-        """The candidate is called with arguments that scale as its inputs do."""
+        """Require that the candidate is called with arguments that scale as its inputs do."""
         for argument, param in zip(expr.args, self.entry.operator.inputs, strict=False):
             unit, wanted = self.of(argument), self._tensors.get(param.name)
             if unit is not None and wanted is not None and not self.solver.unify(wanted, unit):
@@ -368,7 +368,8 @@ class Units:
                     self.of(values[0])
                 return self._same(expr, joined)
             case "pure":
-                return ONE if all([self._pure(value, f"`{row.name}`") for value in values]) else None
+                fits = [self._pure(value, f"`{row.name}`") for value in values]
+                return ONE if all(fits) else None
             case "free":
                 return self.solver.fresh()
         units = [self.of(v) for v in values]
@@ -411,7 +412,7 @@ def check_entry(entry: Entry) -> list[Diagnostic]:
 
 
 def _check_error(expr: Expr, units: Units) -> None:
-    """An error bound scales as the output it bounds."""
+    """Require that an error bound scales as the output it bounds."""
     unit = units.of(expr) if not units.found else None
     if unit is not None and units.output is not None and not units.solver.unify(units.output, unit):
         units._mismatch(expr, units.output, unit)  # noqa: SLF001 - the same module's own report
@@ -446,7 +447,7 @@ def check_view(view: View) -> list[Diagnostic]:
 
 
 def _variable_unit(clause: Relation, units: Units) -> Unit:
-    """A number out of a set is a pure number; a transform has no unit."""
+    """Return the unit of a relation's variable: that of the numbers it ranges over; a transform has none."""
     domain = clause.domain
     if isinstance(domain, SetLiteral):
         known = [units.of(e) for e in domain.items if not (isinstance(e, Number) and e.value == 0)]

@@ -35,7 +35,7 @@ def check_view(view: View) -> Iterator[Diagnostic]:
         return
     if not contract.post:
         yield _empty(view, "this contract has no clause", "asks for nothing", contract.span)
-    setting = view_setting(view)
+    setting = view_setting(view, bounds=False)
     for clause in contract.post:
         yield from _check_clause(clause, view)
         yield from _check_guards(clause, setting, view)

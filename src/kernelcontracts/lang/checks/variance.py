@@ -25,7 +25,7 @@ _FLIP: dict[Variance, Variance] = {"+": "-", "-": "+", "0": "0", "?": "?"}
 
 def both(a: Variance, b: Variance) -> Variance:
     """Return the direction of a result that moves with two parts."""
-    if a == "0" or a == b:
+    if a in ("0", b):
         return b
     return a if b == "0" else "?"
 
