@@ -16,11 +16,13 @@ from kernelcontracts.lang.decl import Always
 from kernelcontracts.lang.expr import Call, Name
 from kernelcontracts.lang.instance import instances_for
 from kernelcontracts.lang.library import Library
+from kernelcontracts.lang.values import Unspecified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelcontracts.evaluate.field import Margins
+    from kernelcontracts.lang.decl import Operator
     from kernelcontracts.lang.instance import Instance
     from kernelcontracts.lang.values import ClaimValue
 
@@ -84,10 +86,16 @@ def assert_conforms(
     arrays = [to_numpy(value, f"inputs[{i}]") for i, value in enumerate(inputs)]
     result = to_numpy(output, "output")
     subject = subject_of(library, operator, arrays, result)
-    reading = plain_reading(subject.operator) | dict(from_literal(claims or {}, subject.operator))
+    reading = plain_reading(subject.operator) | _definite(claims or {}, subject.operator)
     problem = _judge(library, subject, reading)
     if problem is not None:
         raise ConformanceError(f"{msg}\n\n{problem}" if msg else problem)
+
+
+def _definite(claims: Mapping[str, str | int], operator: Operator) -> dict[str, ClaimValue]:
+    """Read claims; an assertion has nothing to say about a decision that is left open."""
+    read = from_literal(claims, operator)
+    return {name: value for name, value in read.items() if not isinstance(value, Unspecified)}
 
 
 def _judge(library: Library, subject: Subject, reading: Mapping[str, ClaimValue]) -> str | None:

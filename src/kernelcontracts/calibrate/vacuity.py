@@ -25,7 +25,6 @@ from kernelcontracts.evaluate.scope import Program, Scope
 from kernelcontracts.formats.arrays import dtype_of, store
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.observation import Observation, Outcome
-from kernelcontracts.lang.decl import Contract
 from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
 from kernelcontracts.lang.instance import instances_for
 from kernelcontracts.numerics.rounding import round_to
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kernelcontracts.evaluate.field import Array
+    from kernelcontracts.lang.decl import Contract
     from kernelcontracts.lang.instance import Instance
     from kernelcontracts.lang.library import Library
     from kernelcontracts.lang.source import Source

@@ -47,10 +47,11 @@ def result_lines(result: Calibrated) -> Iterator[str]:
     """Yield one trial."""
     mark = "ok  " if result.sound else "BAD "
     where = " ".join(f"{n}={f}" for n, f in result.attempt.types.items())
+    head = f"  {mark}{result.attempt.role:9s} {result.attempt.name:36s}"
     verdict = result.verdict.value + (f" {result.clause}" if result.clause else "")
     named = f" named {result.signature}" if result.signature else ""
     smoke = "" if result.smoke is None else f", smoke {'passes' if result.smoke else 'fails'}"
-    yield f"  {mark}{result.attempt.role:9s} {result.attempt.name:36s} {verdict}{named}{smoke}: {result.state} [{where}]"
+    yield f"{head} {verdict}{named}{smoke}: {result.state} [{where}]"
 
 
 def table_lines(results: Sequence[Calibrated]) -> Iterator[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kernelcontracts.engine.result import CheckResult
     from kernelcontracts.kernels.session import Limits
     from kernelcontracts.lang.library import Library
+    from kernelcontracts.trace.schema import Header
+    from kernelcontracts.trace.writer import TraceWriter
 
 Format = Literal["text", "concise", "json"]
 USAGE, UNDECIDED = 2, 3
@@ -90,9 +92,9 @@ def check(
     from kernelcontracts.check.request import resolve
     from kernelcontracts.kernels.session import Limits
 
+    if not timeout > 0:
+        return _fail(f"`--timeout {timeout:g}` leaves no time for a call; expected a positive number")
     try:
-        if not timeout > 0:
-            raise RequestError(f"`--timeout {timeout:g}` leaves no time for a call; expected a positive number")
         request = resolve(
             kernel,
             library=_library(library),
@@ -145,7 +147,7 @@ def _traced(request: Request, sourced: Sourced, file: str | None, limits: Limits
     return msgspec.structs.replace(result, replay=str(writer.path) if witnessed else None)
 
 
-def _kept(header: object) -> object | None:
+def _kept(header: Header) -> TraceWriter | None:
     """Open a trace in the user's cache for the witnesses of a violation, or give up quietly: it is a convenience."""
     from hashlib import sha256
 
@@ -157,7 +159,7 @@ def _kept(header: object) -> object | None:
     name = sha256(msgspec.json.encode(header)).hexdigest()[:12]
     try:
         home.mkdir(parents=True, exist_ok=True)
-        return open_trace(home / f"{name}.kctrace", header, overwrite=True)  # type: ignore[arg-type]  # a Header
+        return open_trace(home / f"{name}.kctrace", header, overwrite=True)
     except (OSError, TraceError):
         return None
 

@@ -34,15 +34,16 @@ def tolerance(
     from kernelcontracts.lang.claims import from_assignments
     from kernelcontracts.lang.decisions import ClaimError
     from kernelcontracts.lang.library import Library
+    from kernelcontracts.lang.values import Unspecified
     from kernelcontracts.strata.errors import NotApplicable
 
     given = (*claim, *((f"accumulator={accumulator}",) if accumulator else ()))
     library = Library.shipped()
     try:
         op = library.operator(operator).declaration
-        claims = {k: v for k, v in from_assignments(given, op).items() if not hasattr(v, "reason")}
+        claims = {k: v for k, v in from_assignments(given, op).items() if not isinstance(v, Unspecified)}
         sizes, types = _sizes(op, shape), typing_of(op, dtype)
-        found = list(derived_bounds(library, op, shape=sizes, types=types, claims=claims))  # type: ignore[arg-type]  # definite
+        found = list(derived_bounds(library, op, shape=sizes, types=types, claims=claims))
     except (RequestError, ClaimError, LookupError, NotApplicable) as error:
         print(f"kc: {error}", file=sys.stderr)
         return USAGE
@@ -71,13 +72,15 @@ def _sizes(operator: Operator, text: str) -> dict[str, int | tuple[int, ...]]:
     dims = dimensions(operator)
     order = ORDER.get(operator.name, tuple(dims))
     pieces = text.split(",") if "=" in text else [f"{d}={s}" for d, s in zip(order, text.split("x"), strict=False)]
-    if "=" not in text and len(text.split("x")) != len(order):
-        raise RequestError(f"`--shape {text}` has {len(text.split('x'))} sizes; `{operator.name}` takes {' x '.join(order)}")
+    count = len(text.split("x"))
+    if "=" not in text and count != len(order):
+        raise RequestError(f"`--shape {text}` has {count} sizes; `{operator.name}` takes {' x '.join(order)}")
     sizes: dict[str, int | tuple[int, ...]] = {name: () for name, variadic in dims.items() if variadic}
     for piece in pieces:
         name, _, size = (part.strip() for part in piece.partition("="))
         if name not in dims or not size.isdigit() or int(size) < 1:
-            raise RequestError(f"`{piece}` in `--shape` is not a dimension with a positive size; expected {', '.join(dims)}")
+            known = ", ".join(dims)
+            raise RequestError(f"`{piece}` in `--shape` is not a dimension with a positive size; expected {known}")
         sizes[name] = (int(size),) if dims[name] else int(size)
     missing = [name for name in dims if name not in sizes]
     if missing:

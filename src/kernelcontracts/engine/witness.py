@@ -61,10 +61,11 @@ def explained(judge: Judge, failure: Failure) -> Finding:
         return finding
     scope = judge.scopes(failure.case)[0].observing(failure.observed)
     try:
-        return replace(finding, **_numbers(comparison, scope, finding.index))
+        got, expected, tolerance = _numbers(comparison, scope, finding.index)
     except (NotCompletedError, LookupError, IndexError):
         # the comparison needs a relation's variable, or is not per output element
         return finding
+    return replace(finding, got=got, expected=expected, tolerance=tolerance)
 
 
 def _predicate(clause: Clause | None) -> Expr | None:
@@ -75,22 +76,15 @@ def _predicate(clause: Clause | None) -> Expr | None:
     return None if clause is None or isinstance(clause, Ladder) else clause.predicate
 
 
-def _numbers(comparison: Within | Identical, scope: Scope, index: tuple[int, ...]) -> dict[str, float | None]:
+def _numbers(comparison: Within | Identical, scope: Scope, index: tuple[int, ...]) -> tuple[float, float, float]:
+    """Return what was got, expected and allowed at one output element."""
     if isinstance(comparison, Identical):
-        got = _at(evaluate(comparison.left, scope), scope, index)
-        return {
-            "got": got[0],
-            "expected": _at(evaluate(comparison.right, scope), scope, index)[0],
-            "tolerance": 0.0,
-        }
+        got = _at(evaluate(comparison.left, scope), scope, index)[0]
+        return got, _at(evaluate(comparison.right, scope), scope, index)[0], 0.0
     target = evaluate(comparison.reference, scope)
-    allowed = _at(evaluate(comparison.tolerance, scope.anchored(target)), scope, index)
+    allowed = _at(evaluate(comparison.tolerance, scope.anchored(target)), scope, index)[1]
     lo, hi = _at(target, scope, index)
-    return {
-        "got": _at(evaluate(comparison.actual, scope), scope, index)[0],
-        "expected": lo if lo == hi else lo / 2 + hi / 2,
-        "tolerance": allowed[1],
-    }
+    return _at(evaluate(comparison.actual, scope), scope, index)[0], lo if lo == hi else lo / 2 + hi / 2, allowed
 
 
 def _at(value: Any, scope: Scope, index: tuple[int, ...]) -> tuple[float, float]:

@@ -102,7 +102,7 @@ def compare(op: str, left: Any, right: Any) -> Logical | bool:
     if is_scalar(left) and is_scalar(right):
         return _ordered(op, left, right)
     if not isinstance(left, (Field, Tensor)) and not isinstance(right, (Field, Tensor)):
-        return (left == right) if op == "==" else (left != right)
+        return bool(left == right) if op == "==" else bool(left != right)
     dims, a, b = pair(left, right)
     must, may = _certain(op, a, b), ~_certain(_NEGATED[op], a, b)
     return Logical(dims, must, may)

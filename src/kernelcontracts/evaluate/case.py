@@ -113,4 +113,4 @@ class Observed:
         """
         if name not in self.observation.outputs:
             raise NotCompletedError(self.observation)
-        return self.observation.outputs[name]  # type: ignore[no-any-return]  # ndarray of any dtype
+        return self.observation.outputs[name]

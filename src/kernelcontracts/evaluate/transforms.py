@@ -87,7 +87,7 @@ def _call(case: Case, observed: Observed, inputs: Mapping[str, Array], layout: s
     answer = observed.call(inputs, layouts)
     if answer.outcome is not Outcome.COMPLETED:
         raise NotCompletedError(answer)
-    return answer.outputs[case.output.name]  # type: ignore[no-any-return]  # ndarray of any dtype
+    return answer.outputs[case.output.name]
 
 
 def _rerun(_number: int, case: Case, observed: Observed) -> Array:
