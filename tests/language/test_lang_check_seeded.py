@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -31,19 +32,28 @@ def shipped(file):
     return next(s for s in shipped_sources() if s.name.endswith(file))
 
 
+def find(text, words):
+    """Find words whatever the layout between them is; return where they begin and end."""
+    found = re.search(r"\s+".join(re.escape(word) for word in words.split()), text)
+    assert found, f"not in the text: {words}"
+    return found.span()
+
+
 def mutated(file, old, new):
     source = shipped(file)
-    assert old in source.text, f"the seed's text is not in {file}: {old}"
-    changed = Source(source.name, source.text.replace(old, new, 1))
+    start, end = find(source.text, old)
+    changed = Source(source.name, f"{source.text[:start]}{new}{source.text[end:]}")
     library, parsed = Library.shipped().with_source(changed)
     assert not [d for d in parsed if d.code == "E0101"], parsed
     return library, changed
 
 
-def findings(file, old, new, **options):
+def findings(file, old, new):
     library, changed = mutated(file, old, new)
-    found = [d for d in check_library(library, **options) if d.severity != "note"]
-    return found, changed
+    module = library.files[-1][0].module
+    # an operator and a plan are used by the other modules, where nothing may follow from their errors
+    modules = None if file in {OPS, ROWS, PLANS} else {module}
+    return check_library(library, modules), changed
 
 
 WORST = "worst   = op.worst\n"
@@ -114,12 +124,9 @@ SEEDS = [
         "conclude: rate(0.01, 0.99)",
         "conclude: rate(0.01, max(output))",
         "rate(0.01, max(output))",
-        also=frozenset({"E0612", "E0201"}),
     ),
     # claims
-    Seed(
-        "E0401", PRC, "minnormal(Y) abs\n", "minnormal(Y) abs + 1 / claim.exp_ulp rel\n", "claim.exp_ulp rel", "loosens"
-    ),
+    Seed("E0401", PRC, "minnormal(Y) abs\n", "minnormal(Y) abs + 1 / claim.exp_ulp rel\n", "(gamma(N", "loosens"),
     Seed(
         "E0401",
         OPS,
@@ -149,7 +156,7 @@ SEEDS = [
         "E0403", ORD, "bad      reduction_order = sequential", "bad      reduction_ordr = sequential", "reduction_ordr"
     ),
     Seed("E0404", PRC, "claim.acc_rounding == rne implies", "claim.acc_rounding == rna implies", "== rna"),
-    Seed("E0404", PRC, "bad      accumulator = bf16", "bad      accumulator = bf15", "= bf15"),
+    Seed("E0404", PRC, "claiming accumulator = f32", "claiming accumulator = f33", "= f33"),
     Seed(
         "E0404",
         PRC,
@@ -170,10 +177,9 @@ SEEDS = [
     Seed(
         "E0406",
         PRC,
-        "match inputs_policy on subnormal_in: claim.daz_in {\n      preserve => output identical round(ref, output)\n      flush    => output identical round(op.flushed, output)",
-        "match inputs_policy on subnormal_in: claim.acc_rounding {\n      rne => true\n      rz    => output identical round(op.flushed, output)",
+        CLOSE,
+        f"{CLOSE}\n match mode: claim.acc_rounding {{\n rne => true\n rz => output within worst of ref\n }}",
         "rne => true",
-        also=frozenset({"E0702"}),
     ),
     # units
     Seed(
@@ -187,26 +193,26 @@ SEEDS = [
     Seed(
         "E0501",
         OPS,
-        "error typical = sqrt((growth * u_acc * mag)^2",
-        "error typical = sqrt((growth * u_acc * mag)^3",
+        "(growth * u_acc * mag)^2 + 0.8",
+        "(growth * u_acc * mag)^3 + 0.8",
         "mag)^3",
     ),
     Seed(
         "E0502",
         OPS,
-        "let underflow = 2 * terms * tiny + lost\n  # one output",
-        "let underflow = 2 * terms * tiny + lost + exp(mag)\n  # one output",
+        "2 * terms * tiny + lost",
+        "2 * terms * tiny + lost + exp(mag)",
         "exp(mag)",
     ),
     Seed("W0510", ORD, "bound = op.ordered", 'bound = op.ordered + 0.001 abs because budget "agreed"', "0.001 abs"),
     # domain and protocol
     Seed("E0603", PRC, "small_nu: op.longest * op.u_acc <= 1 / 4\n", "", "worst   = op.worst", "accumulator"),
-    Seed("E0603", PRC, "small:  (N + 4) * u_acc <= 1 / 4", "small:  N * u_acc <= 1 / 4", "worst = (gamma"),
+    Seed("E0603", PRC, "small:  (N + 4) * u_acc <= 1 / 4", "small:  N * u_acc <= 1 / 4", "(gamma(N"),
     Seed(
         "E0612",
         PRC,
-        "conclude: rate(0.01, 0.99)\n  }\n  violation {\n    accumulator_f16",
-        "conclude: rate(0.0001, 0.99)\n  }\n  violation {\n    accumulator_f16",
+        "conclude: rate(0.01, 0.99)",
+        "conclude: rate(0.0001, 0.99)",
         "0.0001",
     ),
     Seed("W0611", PRC, "small:  (N + 4)", "size:   N <= 65536\n    small:  (N + 4)", "N <= 65536"),
@@ -215,7 +221,7 @@ SEEDS = [
     Seed("E0702", EXC, "    bad      negative_index = wrap breaks policy names wraps\n", "", "calibrate {"),
     Seed("W0920", ORD, "bound = op.ordered", "bound = 2 * op.ordered", "2 * op.ordered"),
     Seed("E0901", PRC, "always   bounded: all(Y >= 0)", "always   bounded: true", "bounded: true"),
-    Seed("E0901", PRC, "+ minnormal(Y) abs\n", "+ 2 * maxfinite(f32) abs\n", "worst = (gamma"),
+    Seed("E0901", PRC, "+ minnormal(Y) abs\n", "+ 2 * maxfinite(f32) abs\n", "(gamma(N"),
     Seed(
         "E0901",
         PRC,
@@ -233,7 +239,7 @@ def test_a_seeded_error_is_found_at_its_line_and_nothing_follows_from_it(seed):
     found, changed = findings(seed.file, seed.old, seed.new)
     hits = [d for d in found if d.code == seed.code]
     assert hits, [(d.code, d.line, d.message) for d in found]
-    line = changed.position(changed.text.index(seed.at))[0]
+    line = changed.position(find(changed.text, seed.at)[0])[0]
     assert line in {d.line for d in hits}, [(d.line, d.message, d.label) for d in hits]
     assert {d.code for d in found} - seed.also == {seed.code}, [(d.code, d.line, d.message) for d in found]
     said = " ".join((*(d.message for d in hits), *(d.label for d in hits), *(n for d in hits for n in d.notes)))

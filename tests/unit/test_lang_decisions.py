@@ -224,3 +224,11 @@ def test_six_products_of_three_pieces_are_within_the_bound_of_a_split():
             assert abs(kept - a * b) <= ((1 + u) ** 2 - 1) * a * b
     assert passes(Choice("split", ("bf16", 3))) == 6
     assert passes(Choice("as_given")) == 1
+
+
+@pytest.mark.parametrize(
+    "value", [Choice("to"), Choice("to", ("f99",)), Choice("to", (3,)), Choice("split", ("bf16",))]
+)
+def test_a_rounding_that_names_no_format_has_no_bound(value):
+    with pytest.raises(ClaimError):
+        u_operand(value)

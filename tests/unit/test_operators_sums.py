@@ -86,9 +86,7 @@ def model_matmul(a, b, decisions, out):
     ],
     ids=str,
 )
-def test_every_operation_of_a_product_is_rounded_exactly_once(
-    accumulator, inputs, out, mode, order
-):
+def test_every_operation_of_a_product_is_rounded_exactly_once(accumulator, inputs, out, mode, order):
     rng = np.random.default_rng(5)
     a, b = wide_values(rng, (3, 11), inputs), wide_values(rng, (11, 2), inputs)
     decisions = STRICT | {

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from kernelcontracts.assertions.arrays import to_numpy
 from kernelcontracts.assertions.message import describe
 from kernelcontracts.assertions.subject import Subject, finished, plain_reading, subject_of
+from kernelcontracts.engine.domain import in_order, outside_types
 from kernelcontracts.engine.judge import Judge, outside_claims
 from kernelcontracts.evaluate.connectives import margins_of
 from kernelcontracts.evaluate.dependence import nodes
 from kernelcontracts.evaluate.expressions import evaluate
 from kernelcontracts.lang.claims import from_literal
+from kernelcontracts.lang.decisions import ClaimError
 from kernelcontracts.lang.decl import Always
 from kernelcontracts.lang.expr import Call, Name
 from kernelcontracts.lang.instance import instances_for
@@ -94,7 +96,10 @@ def assert_conforms(
 
 def _definite(claims: Mapping[str, str | int], operator: Operator) -> dict[str, ClaimValue]:
     """Read claims; an assertion has nothing to say about a decision that is left open."""
-    read = from_literal(claims, operator)
+    try:
+        read = from_literal(claims, operator)
+    except ClaimError as error:
+        raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from error
     return {name: value for name, value in read.items() if not isinstance(value, Unspecified)}
 
 
@@ -102,7 +107,7 @@ def _judge(library: Library, subject: Subject, reading: Mapping[str, ClaimValue]
     """Return what is wrong, or ``None``."""
     reasons = []
     judged = 0
-    for instance in instances_for(library, subject.operator.name):
+    for instance in in_order(instances_for(library, subject.operator.name)):
         why = _outside(instance, subject, reading)
         if why:
             reasons.append(f"{instance.id}: {why}")
@@ -117,12 +122,9 @@ def _judge(library: Library, subject: Subject, reading: Mapping[str, ClaimValue]
 
 
 def _outside(instance: Instance, subject: Subject, reading: Mapping[str, ClaimValue]) -> str:
-    scope = instance.contract.scope
-    for typing in scope.types if scope is not None else ():
-        for name in typing.names:
-            fmt = subject.types.get(name)
-            if fmt is not None and fmt not in typing.formats:
-                return f"`{name}` is {fmt}, and the contract covers {', '.join(typing.formats)}"
+    why = outside_types(instance, subject.types)
+    if why:
+        return why
     lacking = outside_claims(instance, reading)
     if lacking:
         return f"the contract asks that `{lacking}` be claimed"

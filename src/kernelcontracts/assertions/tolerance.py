@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelcontracts.assertions.subject import plain_reading
+from kernelcontracts.engine.domain import in_order
 from kernelcontracts.engine.judge import Judge
 from kernelcontracts.evaluate.arithmetic import field_of
 from kernelcontracts.evaluate.case import Case, param_dims
@@ -82,7 +83,7 @@ def derived_bounds(
     """
     reading = plain_reading(operator) | dict(claims)
     seen: set[str] = set()
-    for instance in instances_for(library, operator.name):
+    for instance in in_order(instances_for(library, operator.name)):
         stratum = next((s for s in instance.strata if s.name in ORDINARY), None)
         if stratum is None:
             continue

@@ -47,7 +47,10 @@ def gather_claims(request: Request, *, file: str | None, assignments: Sequence[s
     try:
         base = _from_file(file, request) if file is not None else _own(request)
         given = from_assignments(assignments, operator)
-    except (ClaimError, ClaimsError) as error:
+    except ClaimError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        raise RequestError(f"{error}{hint}") from error
+    except ClaimsError as error:
         raise RequestError(str(error)) from error
     if not given:
         return base

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelcontracts.check.errors import RequestError
+from kernelcontracts.engine.domain import in_order
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.address import Address, AddressError, parse_address
 from kernelcontracts.lang.instance import find_instance, instances_for
@@ -80,7 +81,7 @@ def _operator(address: Address, library: Library, asked: str | None) -> Operator
 
 
 def _instances(library: Library, operator: Operator, asked: Sequence[str]) -> tuple[Instance, ...]:
-    found = instances_for(library, operator.name)
+    found = in_order(instances_for(library, operator.name))
     if not found:
         raise RequestError(f"no contract of the library is about `{operator.name}`")
     if not asked:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kernelcontracts.check.claims import words
 from kernelcontracts.check.judged import contract_result
 from kernelcontracts.engine.contract import Outcome, check_contract, outside
+from kernelcontracts.engine.domain import outside_types
 from kernelcontracts.engine.plan import make_plan
 from kernelcontracts.engine.result import SCHEMA, CheckResult, ContractResult, HarnessError, Status
 from kernelcontracts.engine.run import Candidate
@@ -93,7 +94,7 @@ def _one(
     enough: int,
     minimise: bool,
 ) -> ContractResult:
-    why = _outside_types(instance, request)
+    why = outside_types(instance, request.types)
     plan = make_plan(instance, request.types, run_seed=request.seed, redraw=request.redraw)
     candidate = Candidate(session, plan)
     if why:
@@ -108,17 +109,6 @@ def _one(
         )
     claims = words({n: v for n, v in sourced.values.items() if n in instance.needs}, instance.operator)
     return contract_result(plan, outcome, candidate, claims, minimise_it=minimise)
-
-
-def _outside_types(instance: Instance, request: Request) -> str:
-    """Return why a typing is outside a contract's scope, or ``""``."""
-    scope = instance.contract.scope
-    for typing in scope.types if scope is not None else ():
-        for name in typing.names:
-            fmt = request.types.get(name)
-            if fmt is not None and fmt not in typing.formats:
-                return f"the contract covers `{name}` in {', '.join(typing.formats)}, not in {fmt}"
-    return ""
 
 
 def _result(

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 CALLS = 192
 """Calls spent on one pivot: about a second at a few milliseconds each."""
 
+MOST = 1024
+"""Terms probed with at most: trees are compared by tables of all pairs."""
+
 PIVOTS = 5
 """Pivots tried. Each is drawn from the lower part of the chain above the last, so few are needed."""
 
@@ -57,7 +60,7 @@ def reduction_order(bench: Bench) -> Choice | None:
 def _terms(bench: Bench) -> int:
     """Return how many terms to probe with: those of the shape, as far as calls and digits go."""
     digits = min(bench.output.precision, bits_kept(bench) or 1)
-    return min(max(bench.length, 3), CALLS * max(bench.width, 1), 1 << digits)
+    return min(max(bench.length, 3), CALLS * max(bench.width, 1), 1 << digits, MOST)
 
 
 def ancestors(bench: Bench, pivot: int, terms: int) -> Array | None:
@@ -121,13 +124,13 @@ def _lower(sizes: Array, pivot: int, below: int) -> int:
 
 
 def _named(sizes: Array, pivot: int, terms: int) -> Choice:
-    """Find a named order with the measured sizes, its first term at any place (kernels may start anywhere)."""
+    """Find a named order with the measured sizes, wherever its first term stands."""
     measured = np.insert(sizes, pivot, 0)
+    # row p of `turned` is what the pivot would measure if the pivot's term stood at place p
+    turn = (np.arange(terms)[:, None] + np.arange(terms) - pivot) % terms
     for order in _candidates(terms):
-        plan = schedule(order, terms)
-        if any(
-            np.array_equal(np.roll(_sizes_at(plan, place, terms), pivot - place), measured) for place in range(terms)
-        ):
+        turned = np.take_along_axis(tree_sizes(schedule(order, terms), terms), turn, axis=1)
+        if (turned == measured).all(axis=1).any():
             return order
     return Choice("unordered")
 
@@ -139,27 +142,26 @@ def _candidates(terms: int) -> list[Choice]:
     return orders
 
 
-def _sizes_at(plan: Schedule, pivot: int, terms: int) -> Array:
-    """Return the sizes that a schedule gives for one pivot, zero at its own place."""
-    step, column = _places(plan, terms)
-    filled = (plan.steps != PADDING).cumsum(axis=0)
-    own = filled[np.maximum(step, step[pivot]), column[pivot]]
-    totals = np.concatenate([[0], np.cumsum(filled[-1])])
-    if plan.combine == "halving":
-        spread = np.frexp((column ^ column[pivot]).astype(np.float64))[1]
-        first = (column >> spread) << spread
-        joined = totals[first + (1 << spread)] - totals[first]
-    else:
-        joined = totals[np.maximum(column, column[pivot]) + 1]
-    sizes = np.where(column == column[pivot], own, joined)
-    sizes[pivot] = 0
-    return np.asarray(sizes, np.int64)
-
-
-def _places(plan: Schedule, terms: int) -> tuple[Array, Array]:
-    """Return for each term its step and its running sum."""
+def tree_sizes(plan: Schedule, terms: int) -> Array:
+    """Return how many terms lie under the common ancestor of any two, zero on the diagonal."""
     step, column = np.zeros(terms, np.intp), np.zeros(terms, np.intp)
     rows, columns = np.nonzero(plan.steps != PADDING)
     taken = plan.steps[rows, columns]
     step[taken], column[taken] = rows, columns
-    return step, column
+    filled = (plan.steps != PADDING).cumsum(axis=0)
+    own = filled[np.maximum(step[:, None], step), column[:, None]]
+    joined = _joined(plan, filled[-1], column)
+    sizes = np.where(column[:, None] == column, own, joined)
+    np.fill_diagonal(sizes, 0)
+    return np.asarray(sizes, np.int64)
+
+
+def _joined(plan: Schedule, filled: Array, column: Array) -> Array:
+    """Return the terms under the place where two running sums meet."""
+    totals = np.concatenate([[0], np.cumsum(filled)])
+    if plan.combine == "sequential":
+        return np.asarray(totals[np.maximum(column[:, None], column) + 1])
+    # two leaves of a complete binary tree meet above the highest bit in which their numbers differ
+    spread = np.frexp((column[:, None] ^ column).astype(np.float64))[1]
+    first = (column[:, None] >> spread) << spread
+    return np.asarray(totals[first + (1 << spread)] - totals[first])

@@ -2,8 +2,8 @@
 
 Numbers become fractions in lowest terms; operands of ``+ * and or`` are flattened and sorted, because the arithmetic is
 real and the logic has two values; sets, records and named arguments are sorted; bound variables are numbered by the
-depth at which they are bound. Docs, comments, reasons, messages and spellings are left out. What remains is serialised by
-RFC 8785 and hashed by SHA-256.
+depth at which they are bound. Docs, comments, reasons, messages and spellings are left out. What remains is
+serialised by RFC 8785 and hashed by SHA-256.
 """
 
 from __future__ import annotations

@@ -340,24 +340,35 @@ def u_operand(rounding: ClaimValue) -> Fraction:
     of the two rests, together ``(k + 1) 2^(-pk)``; the strictness of the bound on the rests covers the terms of higher
     order. Half of it belongs to each operand: for ``split(bf16, 3)`` that is ``2 * 2^-24 = 2^-23``.
     """
-    if isinstance(rounding, int):
-        raise ClaimError(f"`{rounding}` is not a rounding of operands")
-    if rounding.name == "to":
-        precision: int = format_named(str(rounding.args[0])).precision
-        return Fraction(2, 2**precision)
-    if rounding.name == "split":
-        pieces = int(rounding.args[1])
-        digits: int = format_named(str(rounding.args[0])).precision * pieces
-        return Fraction(pieces + 1, 2 * 2**digits)
+    if isinstance(rounding, Choice) and rounding.name == "to":
+        return Fraction(2, 2 ** _digits(rounding))
+    if isinstance(rounding, Choice) and rounding.name == "split":
+        pieces = _pieces(rounding)
+        return Fraction(pieces + 1, 2 * 2 ** (_digits(rounding) * pieces))
     return Fraction(0)
 
 
 def passes(rounding: ClaimValue) -> int:
     """Return how many products of pieces stand for one product: ``k (k + 1) / 2`` for ``split(f, k)``, else 1."""
     if isinstance(rounding, Choice) and rounding.name == "split":
-        pieces = int(rounding.args[1])
+        pieces = _pieces(rounding)
         return pieces * (pieces + 1) // 2
     return 1
+
+
+def _digits(rounding: Choice) -> int:
+    name = rounding.args[0] if rounding.args else None
+    if not isinstance(name, str) or name not in FORMATS:
+        raise ClaimError(f"`{rounding}` names no format", hint="write `to(tf32)` or `split(bf16, 3)`")
+    return format_named(name).precision
+
+
+def _pieces(rounding: Choice) -> int:
+    count = rounding.args[1] if len(rounding.args) > 1 else None
+    # 64 pieces of one bit already hold every operand of f64
+    if not isinstance(count, int) or not 1 <= count <= 64:
+        raise ClaimError(f"`{rounding}` does not say into how many pieces, 1 to 64", hint="write `split(bf16, 3)`")
+    return count
 
 
 # --- reading values ----------------------------------------------------------------------------------------------

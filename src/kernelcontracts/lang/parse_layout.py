@@ -43,6 +43,9 @@ _JOINS = _OPERATORS | word_set("""BAR THEN ELSE BECAUSE WHERE WHEN BREAKS NAMES 
 _MAKES_A_NAME = frozenset({"COLON", "EQUAL", "ARM", "ADDS", "UNSPECIFIED"})
 """A word before one of these names something, even where an item begins."""
 
+_BEGINS_AN_ITEM = ITEM_WORDS | {"NAME", "CONTRACT_ID", "LBRACE"}
+"""After a word that begins an item at the beginning of a line, these show that it does."""
+
 _CALLABLE = frozenset({"BY", "FROM", "ON", "FOR", "WHERE"})
 """Reserved words that stand after an operand; before a parenthesis and after none they are functions' names.
 
@@ -140,6 +143,11 @@ class _State:
 
     def add(self, token: Token, *, broken: bool, following: str) -> None:
         kind = token.type
+        if broken and kind in ITEM_WORDS and following in _BEGINS_AN_ITEM:
+            # no expression has a word there: brackets that are still open lack their partner, and this line is whole
+            while not self.stack[-1].block:
+                self.stack.pop()
+            self._newline(token.start)
         if broken and self.stack[-1].block and kind not in _JOINS and self.previous not in _GOES_ON:
             self._newline(token.start)
         if kind in ITEM_WORDS or kind in _CALLABLE or self.previous == "DOT":

@@ -143,6 +143,7 @@ def plan_row(item: Plan) -> Row:
 
 
 def measure_rows(strata: Sequence[Stratum], settings: Sequence[Labelled]) -> list[Row]:
+    """Return the rows of strata and settings."""
     return spread([[_stratum_row(s) for s in strata], [labelled_row(s, "setting") for s in settings]])
 
 

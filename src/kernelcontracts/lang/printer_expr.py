@@ -1,4 +1,4 @@
-"""Expressions to text, with few parentheses: those the grammar needs, and those round `@` among `*` and `/`."""
+"""Expressions to text; parentheses where the grammar needs them, round `@` among `*`, and round `and` in `or`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _IF, _IMPLIES, _OR, _AND, _NOT, _RELATION, _RANGE, _SUM, _TERM, _UNARY, _POWER, 
 
 _BINARY = {
     "implies": (_IMPLIES, _OR, _IMPLIES),
-    "or": (_OR, _OR, _AND),
+    "or": (_OR, _OR, _NOT),
     "and": (_AND, _AND, _NOT),
     "..": (_RANGE, _SUM, _SUM),
     "+": (_SUM, _SUM, _TERM),
@@ -161,7 +161,7 @@ def _left_spine(expr: Expr, above: str) -> list[Doc]:
     """Return the operators of one level that an expression consists of; ``above`` is the one it stands under."""
     level = _BINARY[above][0]
     if not isinstance(expr, Binary) or _BINARY[expr.op][0] != level:
-        return [document(expr, level)]
+        return [document(expr, _NOT if above == "or" else level)]
     if (expr.op == "@") != (above == "@"):
         # products of matrices and of elements have one level, which few readers know
         return [document(expr, level + 1)]

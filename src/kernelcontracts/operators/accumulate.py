@@ -43,9 +43,7 @@ def arithmetic_of(decisions: Mapping[str, ClaimValue], *formats: str) -> Arithme
     accumulator = choice(decisions, "accumulator")
     unknown = [key for key, _ in accumulator.fields if key != "width"]
     if accumulator.args or unknown:
-        raise ValueError(
-            f"`{accumulator}` is not an accumulator known here; expected f32 or {{format, width}}"
-        )
+        raise ValueError(f"`{accumulator}` is not an accumulator known here; expected f32 or {{format, width}}")
     mode = choice(decisions, "acc_rounding").name
     if mode not in {"rne", "rz"}:
         raise ValueError(f"`acc_rounding = {mode}` is not known here; expected rne or rz")

@@ -54,9 +54,7 @@ class EmulatedKernel:
         if fault is not None:
             self._kernel = inject(fault, self._honest, operator=operator, found=self._found)
 
-    def __call__(
-        self, *inputs: np.ndarray[Any, Any], out: np.ndarray[Any, Any]
-    ) -> np.ndarray[Any, Any]:
+    def __call__(self, *inputs: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Compute, and write to ``out``, whose dtype is the declared format of the output."""
         self._out = out
         try:
@@ -66,9 +64,7 @@ class EmulatedKernel:
         out[...] = result[OUTPUTS[self.operator]]
         return out
 
-    def _honest(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]]
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def _honest(self, inputs: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
         assert self._out is not None
         types = {name: format_of(x.dtype) for name, x in inputs.items()}
         types[OUTPUTS[self.operator]] = format_of(self._out.dtype)
@@ -80,9 +76,7 @@ class EmulatedKernel:
         return self._out
 
 
-def _compute(
-    operator: str, options: Mapping[str, str]
-) -> Callable[..., dict[str, np.ndarray[Any, Any]]]:
+def _compute(operator: str, options: Mapping[str, str]) -> Callable[..., dict[str, np.ndarray[Any, Any]]]:
     fma = options.get("fma")
     if fma is None:
         return partial(emulate, operator)
@@ -110,13 +104,9 @@ class EmulatorAdapter:
             unknown.
         """
         if target not in DEFAULTS:
-            raise AdapterError(
-                f"there is no emulator `{target}`; there are {', '.join(sorted(DEFAULTS))}"
-            )
+            raise AdapterError(f"there is no emulator `{target}`; there are {', '.join(sorted(DEFAULTS))}")
         if target != operator:
-            raise AdapterError(
-                f"`emulator:{target}` is not a kernel for `{operator}`; use `emulator:{operator}`"
-            )
+            raise AdapterError(f"`emulator:{target}` is not a kernel for `{operator}`; use `emulator:{operator}`")
         try:
             _try(EmulatedKernel(operator, options))
             return EmulatedKernel(operator, options)

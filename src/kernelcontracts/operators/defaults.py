@@ -52,9 +52,7 @@ def complete(operator: str, decisions: Mapping[str, Claimed]) -> dict[str, Claim
     values = dict(DEFAULTS[operator])
     for name, value in decisions.items():
         if name not in values:
-            raise ValueError(
-                f"`{name}` is not a decision of `{operator}`; its decisions are {', '.join(values)}"
-            )
+            raise ValueError(f"`{name}` is not a decision of `{operator}`; its decisions are {', '.join(values)}")
         if isinstance(value, Choice | int):
             values[name] = value
     return values

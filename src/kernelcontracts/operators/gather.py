@@ -53,9 +53,7 @@ def _rows(
     policy: str,
 ) -> np.ndarray[Any, Any]:
     if policy not in {"RAISE", "CLAMP", "ZERO", "UNDEFINED"}:
-        raise ValueError(
-            f"`oob_policy = {policy}` is not known here; expected RAISE, CLAMP, ZERO or UNDEFINED"
-        )
+        raise ValueError(f"`oob_policy = {policy}` is not known here; expected RAISE, CLAMP, ZERO or UNDEFINED")
     if policy == "RAISE" and outside.any():
         first = int(index[outside][0])
         raise OperatorRaised(f"index {first} is out of bounds for a table of {table.shape[0]} rows")

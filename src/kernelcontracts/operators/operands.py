@@ -37,10 +37,7 @@ def cast(x: Doubles, rounding: Choice) -> Doubles:
         return x
     if rounding.name == "to" and len(rounding.args) == 1:
         return np.asarray(round_to(x, format_named(str(rounding.args[0])), "rne"), np.float64)
-    raise ValueError(
-        f"unknown rounding of operands `{rounding}`; "
-        f"expected as_given, to(format) or split(bf16, 3)"
-    )
+    raise ValueError(f"unknown rounding of operands `{rounding}`; expected as_given, to(format) or split(bf16, 3)")
 
 
 def products(a: Doubles, b: Doubles, rounding: Choice) -> tuple[Doubles, Doubles]:

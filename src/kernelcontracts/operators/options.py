@@ -37,8 +37,7 @@ def read_value(text: str) -> ClaimValue:
     if text.startswith("{") and text.endswith("}"):
         return _record(text)
     raise ValueError(
-        f"`{text}` is not a value; expected a name, `name(8)`, an integer "
-        f"or `{{format = f32, width = 13}}`"
+        f"`{text}` is not a value; expected a name, `name(8)`, an integer or `{{format = f32, width = 13}}`"
     )
 
 
@@ -51,9 +50,7 @@ def _record(text: str) -> Choice:
     fields = dict(_fields(text))
     name = fields.pop("format", None)
     if name is None or not all(value.isdigit() for value in fields.values()):
-        raise ValueError(
-            f"`{text}` is not a record; expected one such as `{{format = f32, width = 13}}`"
-        )
+        raise ValueError(f"`{text}` is not a record; expected one such as `{{format = f32, width = 13}}`")
     return Choice(name, (), tuple((key, int(value)) for key, value in sorted(fields.items())))
 
 

@@ -63,8 +63,7 @@ def _shifted(x: Floats, method: str, arithmetic: Arithmetic) -> Floats:
     if method == "none":
         return x
     raise ValueError(
-        f"`stabilization = {method}` is not known here; "
-        f"expected max_shift, online_max_shift, clamp or none"
+        f"`stabilization = {method}` is not known here; expected max_shift, online_max_shift, clamp or none"
     )
 
 

@@ -135,9 +135,7 @@ def reduce_sum(
     x = read(to_f64(inputs["X"]), types["X"], daz=daz)
     arithmetic = arithmetic_of(decisions, types["X"])
     lead, terms = x.shape[:-1], x.shape[-1]
-    flat = arithmetic.load(
-        cast(x, choice(decisions, "operand_rounding")).reshape(math.prod(lead), terms)
-    )
+    flat = arithmetic.load(cast(x, choice(decisions, "operand_rounding")).reshape(math.prod(lead), terms))
     plan, sequence = _plan(decisions, terms=terms, rows=flat.shape[0], call=call)
     s = row_sums(flat if sequence is None else flat[:, sequence], plan, arithmetic)
     return {"S": stored(s.reshape(lead), types["S"], flush=arithmetic.flush)}
@@ -151,9 +149,7 @@ def row_sums(x: Floats, plan: Schedule, arithmetic: Arithmetic) -> Floats:
     return accumulate(terms, plan, arithmetic, outputs=x.shape[0])
 
 
-def _plan(
-    decisions: Mapping[str, ClaimValue], *, terms: int, rows: int, call: int
-) -> tuple[Schedule, Indices | None]:
+def _plan(decisions: Mapping[str, ClaimValue], *, terms: int, rows: int, call: int) -> tuple[Schedule, Indices | None]:
     order = choice(decisions, "reduction_order")
     determinism = choice(decisions, "determinism").name
     sequence = shuffle(terms, order=order, determinism=determinism, rows=rows, call=call)
