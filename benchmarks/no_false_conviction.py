@@ -78,6 +78,7 @@ class Emulated:
     calls: list[int] = dataclasses.field(default_factory=lambda: [0])
 
     def call(self, inputs: Mapping[str, Any], *, types: Mapping[str, str], **_: Any) -> Observation:
+        """Answer one call, as a kernel that touches nothing but its output."""
         self.calls[0] += 1
         try:
             outputs = emulate(self.operator.name, inputs, types, self.decisions, call=self.calls[0])

@@ -52,9 +52,25 @@ numbers = st.builds(expr.Number, values)
 atoms = numbers | st.builds(expr.Name, names) | st.builds(expr.Text, texts)
 
 
+def _many(strategy, least=0, most=2, key=None):
+    """Return tuples; of items with one key the first is kept.
+
+    Not with ``unique_by``: a rejected item makes Hypothesis print its strategy, and recursive ones print for seconds.
+    """
+
+    def first_ones(items):
+        return tuple({key(item) if key else i: item for i, item in reversed(list(enumerate(items)))}.values())[::-1]
+
+    return st.lists(strategy, min_size=least, max_size=most).map(first_ones)
+
+
+def _name_of(pair):
+    return pair[0]
+
+
 def _expressions(inner):
     pair = st.tuples(names, inner)
-    kwargs = st.lists(pair, max_size=2, unique_by=lambda item: item[0]).map(tuple)
+    kwargs = _many(pair, key=_name_of)
     args = st.lists(inner, max_size=3).map(tuple)
     index = inner | st.builds(expr.Star, names)
     return st.one_of(
@@ -74,9 +90,7 @@ def _expressions(inner):
         st.builds(expr.Reduce, st.sampled_from(["sum", "max", "all"]), names, inner, inner),
         st.builds(expr.Quantity, inner, st.sampled_from(["ulp", "rel", "abs"]), st.none() | inner, st.none() | inner),
         st.builds(expr.SetLiteral, args),
-        st.lists(pair, min_size=1, max_size=2, unique_by=lambda item: item[0]).map(
-            lambda items: expr.RecordLiteral(tuple(items))
-        ),
+        st.builds(expr.RecordLiteral, _many(pair, 1, key=_name_of)),
     )
 
 
@@ -89,10 +103,6 @@ def _comparison(operands):
 
 expressions = st.recursive(atoms, _expressions, max_leaves=12)
 small = st.recursive(atoms, _expressions, max_leaves=3)
-
-
-def _many(strategy, least=0, most=2, key=None):
-    return st.lists(strategy, min_size=least, max_size=most, unique_by=key).map(tuple)
 
 
 versions = st.sampled_from(["1", "1.2", "1.0.0"])

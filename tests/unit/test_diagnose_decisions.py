@@ -132,6 +132,15 @@ def test_the_order_of_summation_is_named(operator, shape, inputs, out, order):
     assert found.value("best_fit", ("reduction_order",)) == order
 
 
+def test_an_order_is_asked_for_with_enough_terms_to_tell_a_tree_from_a_chain():
+    # at the failed shape, two terms, every order is a chain; so are 100 terms for a base of 128
+    short = {"L": (5,), "N": 2}
+    for base, found in ((8, Choice("pairwise", (8,))), (128, Choice("pairwise", (128,)))):
+        order = {"reduction_order": Choice("pairwise", (base,))}
+        asked = features("reduce_sum", {"X": "f32", "S": "f32"}, order, claims=order)
+        assert at(asked, short).value("best_fit", ("reduction_order",)) == found
+
+
 def test_an_order_is_named_through_a_narrow_accumulator():
     decisions = {"accumulator": Choice("f16"), "reduction_order": Choice("blocked", (32,))}
     found = sums("matmul", "f32", "f32", WIDE, decisions)

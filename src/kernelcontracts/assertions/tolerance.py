@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelcontracts.assertions.subject import plain_reading
+from kernelcontracts.check.errors import RequestError
 from kernelcontracts.engine.domain import in_order
 from kernelcontracts.engine.judge import Judge
 from kernelcontracts.evaluate.arithmetic import field_of
@@ -80,9 +81,15 @@ def derived_bounds(
         Sizes by dimension; dimensions that are not summed over are cut to a few rows.
     claims
         What is claimed; the plain reading fills the rest.
+
+    Raises
+    ------
+    RequestError
+        If the size or the claims are outside the preconditions of every contract with a bound.
     """
     reading = plain_reading(operator) | dict(claims)
     seen: set[str] = set()
+    outside: list[str] = []
     for instance in in_order(instances_for(library, operator.name)):
         stratum = next((s for s in instance.strata if s.name in ORDINARY), None)
         if stratum is None:
@@ -90,11 +97,19 @@ def derived_bounds(
         key = sha256(f"tolerance {instance.plan_hash}".encode()).digest()
         small = _few_rows(operator, shape)
         case = Case(operator, types, small, draw(stratum, operator=operator, shape=small, types=types, key=key))
+        judge = Judge(instance, (reading,))
+        why = judge.admits(judge.scopes(case)[0])
+        if why:
+            # beyond its precondition a bound is no bound: n u / (1 - n u) is even negative past n u = 1
+            outside.append(f"precondition `{why}` of {instance.id}")
+            continue
         for bound in instance.contract.tolerance or ():
             found = _one(instance, bound, case, reading)
             if found.formula not in seen:
                 seen.add(found.formula)
                 yield found
+    if outside and not seen:
+        raise RequestError(f"no bound holds at this size under these claims: {outside[0]} fails")
 
 
 def _few_rows(operator: Operator, shape: Mapping[str, int | tuple[int, ...]]) -> dict[str, int | tuple[int, ...]]:

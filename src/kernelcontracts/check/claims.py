@@ -123,7 +123,10 @@ def _emulated(request: Request) -> dict[str, Claimed]:
     from importlib import import_module
 
     claims_of = import_module("kernelcontracts.operators.options").decisions_of
-    return dict(claims_of(request.operator.name, dict(request.address.options)))
+    try:
+        return dict(claims_of(request.operator.name, dict(request.address.options)))
+    except ValueError as error:
+        raise RequestError(f"`{request.address}`: {error}") from error
 
 
 def words(claims: Mapping[str, Claimed], operator: Operator) -> dict[str, str]:

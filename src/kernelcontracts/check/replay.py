@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcontracts.check.errors import RequestError
+from kernelcontracts.engine.contract import readings_under_gaps
 from kernelcontracts.engine.judge import Judge, alternatives
 from kernelcontracts.engine.plan import PlannedCase, make_plan
 from kernelcontracts.engine.result import Status, Tensor
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kernelcontracts.kernels.session import Session
     from kernelcontracts.lang.instance import Instance
     from kernelcontracts.lang.library import Library
-    from kernelcontracts.lang.values import Claimed
+    from kernelcontracts.lang.values import Claimed, ClaimValue
     from kernelcontracts.trace.schema import Header, Witness
 
 
@@ -105,12 +106,24 @@ def _again(
     }
     plan = make_plan(instance, witness.typing, run_seed=seed)
     case = Case(instance.operator, witness.typing, shape, inputs)
-    judge = Judge(instance, alternatives(instance, claims))
-    stratum = next(s for s in instance.strata if s.name == witness.stratum)
+    judge = Judge(instance, _readings(instance, claims))
+    # the stratum is told, and decides nothing: the inputs are the witness's own
+    stratum = next((s for s in instance.strata if s.name == witness.stratum), instance.strata[0])
     planned = PlannedCase(witness.case, stratum, shape, witness.seed)
     observed = Candidate(session, plan).observe(case)
-    clause = next(c for c in instance.contract.post or () if c.label == witness.clause)
+    clause = next((c for c in instance.contract.post or () if c.label == witness.clause), None)
+    if clause is None:
+        raise RequestError(f"the trace names clause `{witness.clause}`, which `{instance.id}` no longer has")
     finding = judge.finding(clause, judge.scopes(case), observed)
     finding = explained(judge, Failure(planned, case, observed, finding))
     outcome = observed.observation.outcome.value
     return Replayed(witness, finding, outcome, finding.status is Status.VIOLATE, changed)
+
+
+def _readings(instance: Instance, claims: Mapping[str, Claimed]) -> tuple[dict[str, ClaimValue], ...]:
+    """Return the readings a witness was found under: with claims missing, those of the last completion."""
+    gaps = tuple(name for name in instance.needs if name not in claims)
+    if not gaps:
+        return alternatives(instance, claims)
+    *_, last = readings_under_gaps(instance, claims, gaps)
+    return last

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.check.residuals import features_of
+from kernelcontracts.kernels.observation import Outcome
 from kernelcontracts.lang.decisions import value_of_expr
 from kernelcontracts.lang.expr import (
     Binary,
@@ -31,9 +32,15 @@ if TYPE_CHECKING:
     from kernelcontracts.engine.run import Candidate, Run
     from kernelcontracts.lang.values import ClaimValue
 
+SILENT = (Outcome.TIMED_OUT, Outcome.DIED)
+"""Outcomes without an answer."""
+
 
 def name_cause(run: Run, candidate: Candidate) -> tuple[str | None, str]:
     """Return the name and message of the first signature that matches, or ``(None, "")``."""
+    if run.failures and all(f.observed.observation.outcome in SILENT for f in run.failures):
+        # nothing was answered that could be compared, and asking again may cost a time limit or a process each
+        return None, ""
     signatures = run.judge.instance.contract.violation or ()
     features = features_of(run, candidate)
     claims = run.judge.readings[0] if run.judge.readings else {}

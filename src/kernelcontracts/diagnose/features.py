@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -128,7 +129,7 @@ class Features:
                 "accumulator": accumulator.accumulator,
                 "acc_rounding": accumulator.acc_rounding,
                 "operand_rounding": accumulator.operand_rounding,
-                "reduction_order": order.reduction_order,
+                "reduction_order": partial(order.reduction_order, claimed=self._claims.get(decision)),
                 "daz_in": subnormals.daz_in,
                 "ftz_out": subnormals.ftz_out,
             }

@@ -20,6 +20,7 @@ from kernelcontracts.operators.orders import PADDING, schedule
 if TYPE_CHECKING:
     from kernelcontracts.diagnose.failure import Array
     from kernelcontracts.diagnose.sums import Bench
+    from kernelcontracts.lang.values import Claimed
     from kernelcontracts.operators.orders import Schedule
 
 CALLS = 192
@@ -28,6 +29,9 @@ CALLS = 192
 MOST = 1024
 """Terms probed with at most: trees are compared by tables of all pairs."""
 
+FEWEST = 64
+"""Terms probed with at least, and four times the parameter of the claimed order: below it every tree is a chain."""
+
 PIVOTS = 5
 """Pivots tried. Each is drawn from the lower part of the chain above the last, so few are needed."""
 
@@ -35,13 +39,13 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Parameters tried for named orders."""
 
 
-def reduction_order(bench: Bench) -> Choice | None:
+def reduction_order(bench: Bench, claimed: Claimed | None = None) -> Choice | None:
     """Name the order of summation at this shape.
 
     Returns ``sequential`` for any chain, wherever it starts; a named order whose tree has the measured sizes;
     ``unordered`` for other trees; ``None`` where the masks do not work (few terms, or partial sums without loss).
     """
-    terms = _terms(bench)
+    terms = _terms(bench, claimed)
     small = replace(bench, shape={**bench.shape, ("K" if bench.product else "N"): terms})
     pivot = 0
     for _ in range(PIVOTS):
@@ -57,10 +61,12 @@ def reduction_order(bench: Bench) -> Choice | None:
     return Choice("unordered")
 
 
-def _terms(bench: Bench) -> int:
+def _terms(bench: Bench, claimed: Claimed | None) -> int:
     """Return how many terms to probe with: those of the shape, as far as calls and digits go."""
+    size = claimed.args[0] if isinstance(claimed, Choice) and claimed.args else 1
+    least = max(FEWEST, 4 * size if isinstance(size, int) else 1)
     digits = min(bench.output.precision, bits_kept(bench) or 1)
-    return min(max(bench.length, 3), CALLS * max(bench.width, 1), 1 << digits, MOST)
+    return min(max(bench.length, least), CALLS * max(bench.width, 1), 1 << digits, MOST)
 
 
 def ancestors(bench: Bench, pivot: int, terms: int) -> Array | None:

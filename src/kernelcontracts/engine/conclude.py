@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcontracts.engine.result import ClauseResult, Float, Margin, Statistic, Status
+from kernelcontracts.engine.tally import over
+from kernelcontracts.lang.decl import OnAverage
 from kernelcontracts.stats.binomial import establishes, upper_limit
 from kernelcontracts.stats.coverage import reached_rate, required_cases
 from kernelcontracts.stats.limits import bonferroni
@@ -13,6 +15,7 @@ from kernelcontracts.stats.limits import bonferroni
 if TYPE_CHECKING:
     from kernelcontracts.engine.run import Run
     from kernelcontracts.engine.tally import Cell, ClauseTally
+    from kernelcontracts.lang.decl import Clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +90,23 @@ def _clauses(run: Run) -> list[ClauseResult]:
     level = level_of(run)
     results = []
     for clause in run.judge.instance.contract.post or ():
-        cells = [cell for (label, _), cell in run.cells.items() if label == clause.label]
+        cells = [union.best(level) for (label, _), union in run.cells.items() if label == clause.label]
         if clause.label in run.clauses:
             results.append(_pointwise(run.clauses[clause.label]))
         elif cells:
             results.append(_averaged(clause.label, cells, level))
+        elif run.cases and not run.violated and not isinstance(clause, OnAverage):
+            results.append(_caseless(clause, run))
     results += [_pointwise(tally) for label, tally in run.clauses.items() if label == ""]
     return results
+
+
+def _caseless(clause: Clause, run: Run) -> ClauseResult:
+    """Return the result of a clause whose strata have no case in these formats and shapes: it says nothing here."""
+    parts = [f"`{name}`: {why}" for name, why in run.inapplicable.items() if name in clause.strata]
+    parts += [f"precondition `{label}` rejects {count} cases" for label, count in run.rejected.items()]
+    reason = "no case of its strata: " + ("; ".join(parts) or "the plan has none")
+    return ClauseResult(clause.label, Status.OUT_OF_CONTRACT, None, 0, 0, reason)
 
 
 def _pointwise(tally: ClauseTally) -> ClauseResult:
@@ -114,11 +127,11 @@ def _averaged(label: str, cells: list[Cell], level: float) -> ClauseResult:
     verdict = min((status for status, _ in judged), key=lambda s: s.rank)
     worst = max(
         (cell for status, cell in judged if status is verdict),
-        key=lambda c: c.limits(level)[0] / c.bound,
+        key=lambda c: over(c.limits(level)[0], c.bound),
     )
     value, lower, upper = worst.limits(level)
     statistic = Statistic(worst.name, *(Float.of(x) for x in (value, lower, upper, worst.bound)))
-    margin = Margin(Float.of(lower / worst.bound), Float.of(upper / worst.bound))
+    margin = Margin(Float.of(over(lower, worst.bound)), Float.of(over(upper, worst.bound)))
     reason = ""
     if verdict is Status.UNDECIDED:
         reason = f"{len(worst.values)} calls at {worst.name} leave the statistic between {lower:.3g} and {upper:.3g}"

@@ -14,11 +14,12 @@ from kernelcontracts.lang.values import Unspecified
 from kernelcontracts.stats.coverage import required_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kernelcontracts.engine.plan import Plan, PlannedCase
     from kernelcontracts.engine.run import Listener
     from kernelcontracts.evaluate.case import Case, Observed
+    from kernelcontracts.lang.instance import Instance
     from kernelcontracts.lang.values import Claimed, ClaimValue
 
 
@@ -113,7 +114,7 @@ def _existing(run: Run, round_: int, count: int) -> Iterator[PlannedCase]:
 
 def _open(run: Run) -> bool:
     level = level_of(run)
-    return any(cell.status(level) is Status.UNDECIDED for cell in run.cells.values())
+    return any(union.best(level).status(level) is Status.UNDECIDED for union in run.cells.values())
 
 
 def _notes(plan: Plan, claims: Mapping[str, Claimed]) -> list[str]:
@@ -131,12 +132,31 @@ def _with_gaps(
     """Measure once and judge under every completion of the claims, the strongest first."""
     recorder = Run(plan, Judge(plan.instance, ()))
     seen: dict[int, tuple[Case, Observed]] = {}
-    for planned, case in drawn(plan, (*plan.cases, *plan.averages), recorder):
+    _observe(recorder, candidate, (*plan.cases, *plan.averages), seen, listener)
+    further: list[PlannedCase] = []
+    missing = min(required_cases(*plan.promised), len(plan.cases)) - (len(seen) - len(plan.averages))
+    for round_ in range(1, 4):
+        if missing <= 0 or not seen:
+            break
+        more = list(_existing(recorder, round_, missing))
+        _observe(recorder, candidate, more, seen, listener)
+        further += more
+        missing -= len(more)
+    return _judged(plan, candidate, claims, gaps, seen, recorder, further)
+
+
+def _observe(
+    recorder: Run,
+    candidate: Candidate,
+    cases: Iterable[PlannedCase],
+    seen: dict[int, tuple[Case, Observed]],
+    listener: Listener | None,
+) -> None:
+    for planned, case in drawn(recorder.plan, cases, recorder):
         observed = candidate.observe(case)
         seen[planned.index] = (case, observed)
         if listener is not None:
-            listener.case(plan, planned, observed, [])
-    return _judged(plan, candidate, claims, gaps, seen, recorder)
+            listener.case(recorder.plan, planned, observed, [])
 
 
 def _judged(
@@ -146,17 +166,15 @@ def _judged(
     gaps: tuple[str, ...],
     seen: Mapping[int, tuple[Case, Observed]],
     recorder: Run,
+    further: list[PlannedCase],
 ) -> Outcome:
-    refused = {n: v for n, v in claims.items() if n in plan.instance.needs and isinstance(v, Unspecified)}
-    given = {n: v for n, v in claims.items() if n in plan.instance.needs and n not in refused}
     tried: list[tuple[Mapping[str, ClaimValue], Run, Conclusion]] = []
     # strongest values come first in every decision, so the first completion that conforms is a strongest one
-    for completion in completions(plan.instance.operator, gaps, given):
-        readings = alternatives(plan.instance, {**refused, **completion})
-        if any(outside_claims(plan.instance, reading) for reading in readings):
-            continue
+    for readings in readings_under_gaps(plan.instance, claims, gaps):
         run = Run(plan, Judge(plan.instance, readings), inapplicable=recorder.inapplicable)
-        measure_all(run, candidate, seen=seen)
+        measure(run, candidate, cases=further, seen=seen)
+        if not run.violated:
+            measure_all(run, candidate, seen=seen)
         concluded = conclude(run)
         tried.append((readings[0], run, concluded))
         if concluded.verdict is Status.CONFORM:
@@ -171,6 +189,18 @@ def _judged(
         return Outcome(concluded, run, gaps)
     reason = f"{_words(gaps)} not declared, and {concluded.reason}"
     return Outcome(_under(concluded, reason), run, gaps)
+
+
+def readings_under_gaps(
+    instance: Instance, claims: Mapping[str, Claimed], gaps: tuple[str, ...]
+) -> Iterator[tuple[dict[str, ClaimValue], ...]]:
+    """Yield the readings of each completion of missing claims that the contract's scope admits."""
+    refused = {n: v for n, v in claims.items() if n in instance.needs and isinstance(v, Unspecified)}
+    given = {n: v for n, v in claims.items() if n in instance.needs and n not in refused}
+    for completion in completions(instance.operator, gaps, given):
+        readings = alternatives(instance, {**refused, **completion})
+        if not any(outside_claims(instance, reading) for reading in readings):
+            yield readings
 
 
 def _found(tried: list[tuple[Mapping[str, ClaimValue], Run, Conclusion]], gaps: tuple[str, ...]) -> Outcome:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelcontracts.engine.statistic import Statement, statement_of
-from kernelcontracts.engine.tally import Cell, Finding
+from kernelcontracts.engine.tally import Cell, Finding, Union
 from kernelcontracts.evaluate import connectives
 from kernelcontracts.evaluate.arithmetic import logical_of
-from kernelcontracts.evaluate.case import NotCompletedError
+from kernelcontracts.evaluate.case import NotCompletedError, param_shape
 from kernelcontracts.evaluate.expressions import evaluate
 from kernelcontracts.evaluate.field import Margins
 from kernelcontracts.evaluate.scope import Program, Scope
@@ -98,16 +98,15 @@ class Judge:
                 yield self.finding(clause, scopes, observed)
 
     def finding(self, clause: Clause, scopes: list[Scope], observed: Observed) -> Finding:
-        """Judge one clause: the smallest margin over the readings of the claims."""
+        """Judge one clause under the union of the readings: the best status, then the smallest margin, of any."""
         found = [self._read(clause, scope.observing(observed)) for scope in scopes]
-        return min(found, key=lambda f: (f.lo, f.hi))
+        return min(found, key=lambda f: (-f.status.rank, f.lo, f.hi))
 
     def _read(self, clause: Clause, scope: Scope) -> Finding:
         assert scope.observed is not None
         before = len(scope.observed.reasons)
         try:
-            margins, detail = _clause_margins(clause, scope)
-            reached = _reached(clause, scope)
+            margins, detail, reached = _clause_margins(clause, scope)
         except NotCompletedError as stop:
             answer = stop.observation
             if answer.outcome is Outcome.DECLINED:
@@ -122,34 +121,40 @@ class Judge:
         planned: PlannedCase,
         scopes: list[Scope],
         observed: Observed,
-        cells: dict[tuple[str, str], Cell],
+        cells: dict[tuple[str, str], Union],
     ) -> None:
-        """Add a case's values to the statistical cells it belongs to."""
-        scope = scopes[0].observing(observed)
+        """Add a case's values to the statistical cells it belongs to: one per reading of the claims."""
+        seen = [scope.observing(observed) for scope in scopes]
         for clause in self.clauses(planned):
             if not isinstance(clause, OnAverage):
                 continue
             statement = self.statements[clause.label]
-            if not statement.applies(scope):
+            if not all(statement.applies(scope) for scope in seen):
+                # a reading about which the clause says nothing accepts everything, and so does the union
                 continue
             key = (clause.label, planned.cell())
             if key not in cells:
-                cells[key] = Cell(clause.label, planned.cell(), statement.kind, statement.bound(scope))
-            cells[key].values.append(statement.value(scope))
+                bounds = [statement.bound(scope) for scope in seen]
+                cells[key] = Union(tuple(Cell(*key, statement.kind, bound) for bound in bounds))
+            for cell, scope in zip(cells[key].cells, seen, strict=True):
+                cell.values.append(statement.value(scope))
 
 
 def _position(margins: Margins, scope: Scope) -> tuple[int, ...] | None:
     """Return the output element with the largest margin, if margins are per output element."""
-    if margins.dims != scope.case.output_dims() or margins.lo.size == 0:
+    # rows that were picked from the output have its dimensions and not its places
+    whole = param_shape(scope.case.output, scope.case.shape)
+    if margins.dims != scope.case.output_dims() or margins.lo.shape != whole or margins.lo.size == 0:
         return None
     flat = margins.lo if margins.lo.max() > 0 else margins.hi
     return tuple(int(i) for i in np.unravel_index(int(flat.argmax()), flat.shape))
 
 
-def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str]:
+def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str, bool]:
+    """Return a clause's margins, what they were found under in words, and whether anything was compared."""
     match clause:
         case Always(predicate=predicate):
-            return connectives.margins_of(evaluate(predicate, scope)), ""
+            return connectives.margins_of(evaluate(predicate, scope)), "", _condition_held(predicate, scope)
         case Relation():
             return _relation(clause, scope)
         case Match():
@@ -159,17 +164,8 @@ def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str]:
     raise AssertionError(f"a clause of kind {type(clause).__name__} is not judged case by case")
 
 
-def _reached(clause: Clause, scope: Scope) -> bool:
-    """Tell whether a clause compared anything: whether the condition of its ``implies`` held somewhere."""
-    if isinstance(clause, Match):
-        if clause.event is not None and not logical_of(evaluate(clause.event, scope)).may.any():
-            return False
-        declared = str(evaluate(clause.subject, scope))
-        return _condition_held(next(arm.predicate for arm in clause.arms if arm.value == declared), scope)
-    return _condition_held(clause.predicate, scope) if isinstance(clause, Always) else True
-
-
 def _condition_held(predicate: Expr, scope: Scope) -> bool:
+    """Tell whether the condition of an ``implies`` held somewhere, so that something was compared."""
     if isinstance(predicate, Binary) and predicate.op == "implies":
         return bool(logical_of(evaluate(predicate.left, scope)).may.any())
     return True
@@ -178,26 +174,28 @@ def _condition_held(predicate: Expr, scope: Scope) -> bool:
 NOTHING = Margins((), np.asarray(0.0), np.asarray(0.0))
 
 
-def _relation(clause: Relation, scope: Scope) -> tuple[Margins, str]:
-    """Judge a relation: the worst of its instances."""
-    worst, detail = NOTHING, ""
+def _relation(clause: Relation, scope: Scope) -> tuple[Margins, str, bool]:
+    """Judge a relation: element by element, the worst of its instances."""
+    worst, detail, reached = NOTHING, "", False
     for value in evaluate(clause.domain, scope):
         inner = scope.binding(clause.variable, value)
         if clause.where is not None and not bool(logical_of(evaluate(clause.where, inner)).must.all()):
             continue
         margins = connectives.margins_of(evaluate(clause.predicate, inner))
         if margins.worst() >= worst.worst():
-            worst, detail = margins, f"under {clause.variable} = {value}"
-    return worst, detail
+            detail = f"under {clause.variable} = {value}"
+        worst, reached = connectives.join("and", worst, margins), True
+    return worst, detail, reached
 
 
-def _match(clause: Match, scope: Scope) -> tuple[Margins, str]:
+def _match(clause: Match, scope: Scope) -> tuple[Margins, str, bool]:
     """Judge a policy: the declared arm, where the event occurs."""
     if clause.event is not None and not logical_of(evaluate(clause.event, scope)).may.any():
-        return NOTHING, ""
+        return NOTHING, "", False
     declared = str(evaluate(clause.subject, scope))
     arm = next(arm for arm in clause.arms if arm.value == declared)
-    return connectives.margins_of(evaluate(arm.predicate, scope)), _happened(scope, declared)
+    margins = connectives.margins_of(evaluate(arm.predicate, scope))
+    return margins, _happened(scope, declared), _condition_held(arm.predicate, scope)
 
 
 def _happened(scope: Scope, declared: str) -> str:
@@ -207,18 +205,16 @@ def _happened(scope: Scope, declared: str) -> str:
     return f"declared {declared}; the call {what}" if what == "completed" else f"declared {declared}; {what}"
 
 
-def _ladder(clause: Ladder, scope: Scope) -> tuple[Margins, str]:
+def _ladder(clause: Ladder, scope: Scope) -> tuple[Margins, str, bool]:
     """Judge a nested policy: every step up to the declared one."""
     declared = str(evaluate(clause.subject, scope))
     worst = NOTHING
     for step in clause.steps:
         if step.predicate is not None:
-            margins = connectives.margins_of(evaluate(step.predicate, scope))
-            if margins.worst() >= worst.worst():
-                worst = margins
+            worst = connectives.join("and", worst, connectives.margins_of(evaluate(step.predicate, scope)))
         if step.value == declared:
             break
-    return worst, f"declared {declared}"
+    return worst, f"declared {declared}", True
 
 
 def outside_claims(instance: Instance, reading: Mapping[str, ClaimValue]) -> str:

@@ -6,7 +6,8 @@ domain, so what is left is a witness in its own right, not a hint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 MOST_CALLS = 250
 """Calls of the kernel that minimising one witness may cost: the price of a few cells of the plan."""
 
+MOST_SECONDS = 30.0
+"""Seconds after which no further call is made: a kernel that hangs costs its time limit with every call."""
+
 
 @dataclass(eq=False, slots=True)
 class Shrinker:
@@ -36,11 +40,16 @@ class Shrinker:
     candidate: Candidate
     best: Failure
     calls: int = 0
-    seconds_per_call: float = 0.0
+    ends: float = field(default_factory=lambda: time.monotonic() + MOST_SECONDS)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the calls or the time are used up."""
+        return self.calls >= MOST_CALLS or time.monotonic() > self.ends
 
     def attempt(self, case: Case) -> bool:
         """Keep a changed case if the same clause still fails on it."""
-        if self.calls >= MOST_CALLS:
+        if self.spent:
             return False
         self.calls += 1
         scopes = self.judge.scopes(case)
@@ -65,9 +74,10 @@ def minimise(judge: Judge, candidate: Candidate, failure: Failure) -> tuple[Fail
         return failure, False
     start = shrinker.best.case
     changed = True
-    while changed and shrinker.calls < MOST_CALLS:
+    while changed and not shrinker.spent:
         changed = _smaller_shape(shrinker)
     _fewer_entries(shrinker)
+    _without_zero_slices(shrinker)
     _simpler_numbers(shrinker)
     return shrinker.best, shrinker.best.case is not start
 
@@ -107,7 +117,21 @@ def _smaller_shape(shrinker: Shrinker) -> bool:
     return changed
 
 
-def cut(case: Case, name: str, part: slice) -> Case:
+def _without_zero_slices(shrinker: Shrinker) -> None:
+    """Drop the places of a dimension where every input that has it is zero."""
+    for name in _dims(shrinker.best.case):
+        case = shrinker.best.case
+        kept = np.zeros(_size(case, name), dtype=bool)
+        for param in case.operator.inputs:
+            dims = param_dims(param, case.shape)
+            if name in dims:
+                others = tuple(i for i, d in enumerate(dims) if d != name)
+                kept |= (case.inputs[param.name] != 0).any(axis=others)
+        if 0 < kept.sum() < kept.size:
+            shrinker.attempt(cut(case, name, np.flatnonzero(kept)))
+
+
+def cut(case: Case, name: str, part: slice | Array) -> Case:
     """Return the case with one dimension cut to a part of it."""
     inputs = {}
     for param in case.operator.inputs:
@@ -118,7 +142,7 @@ def cut(case: Case, name: str, part: slice) -> Case:
             array = np.ascontiguousarray(array[tuple(where)])
         inputs[param.name] = array
     head, _, tail = name.partition(".")
-    length = len(range(*part.indices(_size(case, name))))
+    length = len(range(_size(case, name))[part]) if isinstance(part, slice) else len(part)
     size = case.shape[head]
     if isinstance(size, tuple):
         place = int(tail)
@@ -138,7 +162,7 @@ def _fewer_entries(shrinker: Shrinker) -> None:
         if array.dtype.kind == "i":
             continue
         block = max(1, array.size // 2)
-        while block >= 1 and shrinker.calls < MOST_CALLS:
+        while block >= 1 and not shrinker.spent:
             for start in range(0, array.size, block):
                 flat = shrinker.best.case.inputs[name].reshape(-1).copy()
                 piece = flat[start : start + block]

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelcontracts.engine.result import Status
-from kernelcontracts.engine.tally import Cell, ClauseTally, Failure
+from kernelcontracts.engine.tally import ClauseTally, Failure, Union
 from kernelcontracts.evaluate.case import Case, Observed, param_shape
+from kernelcontracts.kernels.observation import Outcome
 from kernelcontracts.strata.draw import draw
 from kernelcontracts.strata.errors import NotApplicable
 
@@ -100,7 +101,7 @@ class Run:
     plan: Plan
     judge: Judge
     clauses: dict[str, ClauseTally] = field(default_factory=dict)
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    cells: dict[tuple[str, str], Union] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     cases: int = 0
     undecided: int = 0
@@ -177,7 +178,8 @@ def measure(
             run.judge.contributions(planned, scopes, observed, run.cells)
         if listener is not None:
             listener.case(run.plan, planned, observed, findings)
-        if len(run.failures) >= enough:
+        # a hang is its own explanation, and every further one costs the whole time limit
+        if len(run.failures) >= enough or (run.failures and observed.observation.outcome is Outcome.TIMED_OUT):
             return
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelcontracts.engine.result import Status
 from kernelcontracts.stats.limits import magnitude_limits, rms_limits
@@ -91,6 +91,13 @@ class ClauseTally:
         return max(self.reasons, key=lambda r: self.reasons[r]) if self.reasons else ""
 
 
+def over(value: float, bound: float) -> float:
+    """Divide by a bound, with 0/0 = 0: nothing needs no room."""
+    if bound > 0:
+        return value / bound
+    return 0.0 if value == 0 else math.inf
+
+
 @dataclass(eq=False, slots=True)
 class Cell:
     """A statistic of one clause in one (stratum, shape) cell; the cases are the resampling unit.
@@ -111,6 +118,10 @@ class Cell:
             return math.sqrt(centre), *rms_limits(self.values, level)
         return abs(centre), *magnitude_limits(self.values, level)
 
+    def ratio(self, level: float) -> float:
+        """Return the lower limit over the bound: what is certain of how far the statistic goes."""
+        return over(self.limits(level)[1], self.bound)
+
     def status(self, level: float) -> Status:
         """Judge the cell; a non-finite value convicts, since a right kernel has none on these strata."""
         if any(not math.isfinite(v) for v in self.values):
@@ -121,6 +132,12 @@ class Cell:
         return Status.VIOLATE if lower > self.bound else Status.UNDECIDED
 
 
-def number(value: Any) -> float | None:
-    """Return a float, or ``None`` for ``None``."""
-    return None if value is None else float(value)
+@dataclass(frozen=True, eq=False, slots=True)
+class Union:
+    """One statistical cell under every reading of the claims: what any of them accepts is accepted."""
+
+    cells: tuple[Cell, ...]
+
+    def best(self, level: float) -> Cell:
+        """Return the cell of the reading that judges the kernel most mildly."""
+        return min(self.cells, key=lambda c: (-c.status(level).rank, c.ratio(level)))

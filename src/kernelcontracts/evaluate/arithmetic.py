@@ -105,7 +105,15 @@ def compare(op: str, left: Any, right: Any) -> Logical | bool:
         return bool(left == right) if op == "==" else bool(left != right)
     dims, a, b = pair(left, right)
     must, may = _certain(op, a, b), ~_certain(_NEGATED[op], a, b)
+    if op != "!=":
+        # a tensor's NaN is a number that was seen, and compares as in IEEE 754; one that came of an enclosure says
+        # that nothing is known
+        may = may & ~_seen_nan(left, dims) & ~_seen_nan(right, dims)
     return Logical(dims, must, may)
+
+
+def _seen_nan(value: Any, dims: Dims) -> Any:
+    return spread(np.isnan(value.exact), value.dims, dims) if isinstance(value, Tensor) else np.asarray(False)
 
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -123,7 +131,7 @@ def _ordered(op: str, left: Scalar, right: Scalar) -> bool:
 
 
 def _certain(op: str, a: Interval, b: Interval) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return where a comparison holds for every pair of members. NaN holds for ``!=`` alone, as in IEEE 754."""
+    """Return where a comparison holds for every pair of members; with NaN ``!=`` alone does, as in IEEE 754."""
     with np.errstate(invalid="ignore"):
         if op == "<":
             return np.asarray(a.hi < b.lo)

@@ -26,6 +26,7 @@ from kernelcontracts.evaluate.field import (
     spread_interval,
 )
 from kernelcontracts.formats.arrays import same_bits
+from kernelcontracts.numerics.interval import exact, maximum
 
 
 def within(actual: Any, tolerance: Any, reference: Any) -> Margins:
@@ -33,6 +34,8 @@ def within(actual: Any, tolerance: Any, reference: Any) -> Margins:
     e, t, r = field_of(actual), field_of(tolerance), field_of(reference)
     dims = merged(merged(e.dims, r.dims), t.dims)
     error_of, bound, target = (spread_interval(f, dims) for f in (e, t, r))
+    # rounding may carry a bound of zero below it, and a tolerance below zero allows nothing
+    bound = maximum(bound, exact(0.0))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = abs(error_of - target)
         lo = _ratio(error.lo, bound.hi)
@@ -50,7 +53,7 @@ def _special(actual: Any, value: Any, bound: Any, target: Any, lo: Any, hi: Any)
     lo, hi = np.broadcast_arrays(lo, hi)
     both_nan = np.isnan(got) & np.isnan(ref)
     wrong = np.isnan(got) != np.isnan(ref)
-    infinite = np.isinf(got) & ~np.isnan(ref)
+    infinite = np.isinf(got) & (got == value.hi) & ~np.isnan(ref)
     if isinstance(actual, Tensor) and actual.format is not None:
         largest = float(actual.format.maxfinite)
         same_sign = np.signbit(got) == np.signbit(ref)
@@ -65,7 +68,8 @@ def _special(actual: Any, value: Any, bound: Any, target: Any, lo: Any, hi: Any)
     wrong = wrong | finite_for_infinite
     lo = np.where(wrong, np.inf, np.where(both_nan | infinite, 0.0, lo))
     hi = np.where(wrong | (infinite & ~surely), np.inf, np.where(both_nan | surely, 0.0, hi))
-    return lo, hi
+    # what is undefined by now is neither allowed nor forbidden for certain
+    return np.where(np.isnan(lo), 0.0, lo), np.where(np.isnan(hi), np.inf, hi)
 
 
 def identical(left: Any, right: Any) -> Margins:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from kernelcontracts.lang.expr import Member, Name
+from kernelcontracts.lang.expr import Member, Name, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ def claim_free_names(program: Program) -> frozenset[tuple[str, str]]:
     The definitions of a checked contract form no cycle, so the recursion ends.
     """
     spaces = {"contract": program.contract.lets, "operator": program.operator.lets}
+    events = {event.label for event in program.instance.operator.events}
     known: dict[tuple[str, str], bool] = {}
 
     def reads_claim(space: str, name: str) -> bool:
@@ -45,6 +46,13 @@ def claim_free_names(program: Program) -> frozenset[tuple[str, str]]:
             if node.base.id == "claim":
                 return True
             return node.base.id == "op" and node.name in spaces["operator"] and reads_claim("operator", node.name)
-        return isinstance(node, Name) and node.id in spaces[space] and reads_claim(space, node.id)
+        if isinstance(node, Quantity) and node.anchor is None and node.unit != "abs":
+            # `ulp` and `rel` are measured at the reference unless something else is said
+            return "ref" in spaces[space] and reads_claim(space, "ref")
+        if not isinstance(node, Name):
+            return False
+        # a contract names its operator's events without `op.`
+        home = space if node.id in spaces[space] or node.id not in events else "operator"
+        return node.id in spaces[home] and reads_claim(home, node.id)
 
     return frozenset((space, name) for space, lets in spaces.items() for name in lets if not reads_claim(space, name))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.evaluate import arithmetic, connectives
 from kernelcontracts.evaluate.comparison import identical, within
-from kernelcontracts.evaluate.field import Logical, Tensor
+from kernelcontracts.evaluate.field import Logical, Range, Tensor
 from kernelcontracts.evaluate.functions import FUNCTIONS
 from kernelcontracts.evaluate.functions.products import matmul
 from kernelcontracts.evaluate.meaning import meaning_of
@@ -67,7 +67,7 @@ def evaluate(expr: Expr, scope: Scope) -> Any:
         case Binary(op="@", left=left, right=right):
             return matmul(evaluate(left, scope), evaluate(right, scope))
         case Binary(op="..", left=left, right=right):
-            return (evaluate(left, scope), evaluate(right, scope))
+            return Range(evaluate(left, scope), evaluate(right, scope))
         case Binary(op=op, left=left, right=right):
             return arithmetic.binary(op, evaluate(left, scope), evaluate(right, scope))
         case Compare():
@@ -172,10 +172,14 @@ def _chain(expr: Compare, scope: Scope) -> Any:
 
 
 def _in(item: Any, domain: Any) -> Any:
-    if isinstance(domain, tuple) and len(domain) == 2 and all(arithmetic.is_scalar(d) for d in domain):
-        low, high = domain
-        return connectives.join("and", arithmetic.compare(">=", item, low), arithmetic.compare("<=", item, high))
-    return any(item == value for value in domain)
+    """Tell whether a value lies in a range or is a member of a set."""
+    if isinstance(domain, Range):
+        above, below = arithmetic.compare(">=", item, domain.low), arithmetic.compare("<=", item, domain.high)
+        return connectives.join("and", above, below)
+    result: Any = False
+    for value in domain:
+        result = connectives.join("or", result, arithmetic.compare("==", item, value))
+    return result
 
 
 def _within(expr: Within, scope: Scope) -> Any:

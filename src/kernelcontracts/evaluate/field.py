@@ -70,6 +70,14 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """A closed range ``low .. high``, told from the set of two numbers ``{low, high}``."""
+
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Logical:
     """Truth over named dimensions, three-valued: ``must`` implies ``may``; where they differ nobody knows."""
 

@@ -27,8 +27,6 @@ def format_of(expr: Expr, scope: Scope, evaluate: Callable[[Expr, Scope], Any]) 
         if name in scope.case.types:
             return FORMATS[scope.case.types[name]]
     value = evaluate(expr, scope)
-    if isinstance(value, Format):
-        return value
     if isinstance(value, Choice):
         return accumulator_format(value.name, value.field("width"))
     raise UnresolvedError(f"`{value}` is not a number format")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
@@ -133,6 +132,6 @@ class Scope:
         return self.claims[name]
 
 
-def literal_choice(name: str) -> Any:
-    """Read a bare name that nothing defines: a format, or a value of a decision."""
-    return FORMATS.get(name, Choice(name))
+def literal_choice(name: str) -> Choice:
+    """Read a bare name that nothing defines: a value of a decision. A format is one too, as an accumulator is."""
+    return Choice(name)

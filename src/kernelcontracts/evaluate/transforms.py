@@ -143,7 +143,7 @@ def _row_split(number: int, case: Case, observed: Observed) -> Array:
     assert name is not None, "the domain is empty without rows"
     rows = case.output_dims().index(name)
     total = _size(case, name)
-    cut = (total * (number + 1)) // 4 if total > 3 else number % total
+    cut = (total * (number + 1)) // 4 if total > 3 else 1 + number % (total - 1)
     parts = []
     for start, stop in ((0, cut), (cut, total)):
         if stop > start:

@@ -225,21 +225,16 @@ OBSERVED_NAMES = frozenset({"completed", "raised"})
 FEATURES: dict[str, tuple[str, ...]] = {
     "best_fit": ("decision",),
     "violates": ("clause",),
-    "margin": ("clause",),
-    "slope": ("clause", "dim"),
-    "insensitive_below": ("tensor", "value"),
     "nan_rate": ("stratum",),
     "zero_rows": ("event",),
     "canary_rows": ("event",),
     "tail_fraction": (),
     "stale_rate": (),
-    "poison_rate": (),
     "sign_of_bias": (),
     "bias": (),
     "rms": (),
     "max_abs": (),
     "run_spread": (),
-    "shape_spread": (),
 }
 
 

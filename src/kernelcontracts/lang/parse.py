@@ -75,7 +75,11 @@ def _parse(source: Source, tools: Machine) -> ParseResult:
         return ParseResult(None, (_too_deep(source, layout.too_deep),), comments)
     tools.lower.begin(source)
     file, errors = _Run(source, tools, layout).run()
-    found = [*errors, *tools.lower.found]
+    complaints = tools.lower.found
+    if errors:
+        # the parser's saved states share lists with the running one, so that after a restart an item may be seen twice
+        complaints = [d for d in complaints if d.code == "E0101"]
+    found = [*errors, *complaints]
     if file is None or any(d.code == "E0101" for d in found):
         return ParseResult(None, in_order(found), comments)
     file = _attach_docs(file, comments)
@@ -133,7 +137,7 @@ class _Run:
     def _report(self, i: int, item: int, parser: Any) -> None:
         token = self.tokens[i]
         if token.type == END or (token.type == NEWLINE and token.start >= len(self.source.text)):
-            opened = _last_open(self.tokens[:i])
+            opened = _last_open(self.tokens[:i], self.blocks)
             if opened is not None:
                 self.errors.append(unclosed(self.source, token, opened))
                 return
@@ -159,16 +163,23 @@ class _Run:
         return i
 
 
-def _last_open(tokens: Sequence[Token]) -> Token | None:
-    """Return the innermost bracket that is open at the end."""
+def _last_open(tokens: Sequence[Token], blocks: set[int]) -> Token | None:
+    """Return the innermost block that is open at the end, or else the innermost bracket.
+
+    A bracket that is open inside a block has been reported where its item ended.
+    """
     pairs = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
     stack: list[Token] = []
+    block_braces = {id(tokens[i]) for i in blocks if i < len(tokens)}
     for token in tokens:
         if token.type in pairs.values():
             stack.append(token)
-        elif token.type in pairs and stack and stack[-1].type == pairs[token.type]:
-            stack.pop()
-    return stack[-1] if stack else None
+        elif token.type in pairs and any(t.type == pairs[token.type] for t in stack):
+            while stack.pop().type != pairs[token.type]:
+                pass
+    open_blocks = [t for t in stack if id(t) in block_braces]
+    candidates = open_blocks or stack
+    return candidates[-1] if candidates else None
 
 
 def _comment(source: Source, token: Token) -> Comment:

@@ -47,7 +47,7 @@ def describe(
 ) -> Diagnostic:
     """Return the diagnostic for a token the grammar has no place for."""
     place = Place(token, before, following, frozenset(accepts))
-    opened = _left_open(place)
+    opened = _left_open(place, new_line=_begins_line(source, place))
     if opened is not None:
         return unclosed(source, token, opened)
     for rule in _RULES:
@@ -89,11 +89,20 @@ def _where_it_ends(token: Token) -> str:
     return f"`{token.text}` comes first"
 
 
-def _left_open(place: Place) -> Token | None:
+def _begins_line(source: Source, place: Place) -> bool:
+    if not place.before:
+        return False
+    return source.position(place.token.start)[0] > source.position(place.before[-1].start)[0]
+
+
+def _left_open(place: Place, *, new_line: bool) -> Token | None:
     """Return the bracket that the item leaves open, where the text breaks off for want of its partner."""
     opener = {"RPAR": "LPAR", "RSQB": "LSQB", "BAR": "BAR"}
+    if "COMMA" in place.accepts:
+        # only in a set or a record do commas and a closing brace compete
+        opener["RBRACE"] = "LBRACE"
     wanted = [opener[t] for t in place.accepts if t in opener]
-    ends = place.token.type in ("_NL", "$END", "RBRACE", "RPAR", "RSQB")
+    ends = new_line or place.token.type in ("_NL", "$END", "RBRACE", "RPAR", "RSQB")
     if not ends or not wanted:
         return None
     return next((t for t in reversed(place.before) if t.type in wanted), None)

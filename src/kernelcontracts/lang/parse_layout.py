@@ -83,13 +83,14 @@ class Layout:
 
 @dataclass(slots=True)
 class _Bracket:
-    """An open bracket, with a bound on the height of the expressions in it.
+    """An open bracket, the first word of the item it stands in, and a bound on the height of the expressions in it.
 
     The height of an element is at most its operators plus the height of the highest bracket in it.
     """
 
     type: str
     block: bool
+    item: str = ""
     bars: int = 0
     operators: int = 0
     inner: int = 0
@@ -116,6 +117,8 @@ def lay_out(raw: Iterable[Token], end: int) -> Layout:
         following = _next_type(tokens, i)
         state.add(token, broken=broken, following=following)
         broken = False
+        if layout.too_deep is not None:
+            break
     state.finish(end)
     return layout
 
@@ -139,7 +142,7 @@ class _State:
         self.tokens = layout.tokens
         self.stack = [_Bracket("", block=True)]
         self.previous = NEWLINE  # what stands before the next token; NEWLINE where an item begins
-        self.using = False  # whether the item is a `use`, whose braces hold names and no items
+        self.item = NEWLINE  # the type of the current item's first word
 
     def add(self, token: Token, *, broken: bool, following: str) -> None:
         kind = token.type
@@ -153,8 +156,8 @@ class _State:
         if kind in ITEM_WORDS or kind in _CALLABLE or self.previous == "DOT":
             self._settle_word(token, following)
             kind = token.type
-        if self.previous == NEWLINE:
-            self.using = kind == "USE"
+        if self.previous == NEWLINE and kind != "RBRACE":
+            self.item = kind
         if kind == "RBRACE" and self.stack[-1].block and len(self.stack) > 1:
             self._newline(token.start)
         self._count_depth(token)
@@ -174,7 +177,7 @@ class _State:
     def _newline(self, offset: int) -> None:
         if self.previous != NEWLINE:
             self._push(Token(NEWLINE, "", offset, offset), NEWLINE)
-            self.stack[-1] = _Bracket(self.stack[-1].type, block=True)
+            self.stack[-1] = _Bracket(self.stack[-1].type, block=True, item=self.stack[-1].item)
 
     def _settle_word(self, token: Token, following: str) -> None:
         """Decide between keyword and name."""
@@ -184,8 +187,8 @@ class _State:
             named = following == "LPAR" and not self._operand_before()
         else:
             stands_alone = self.previous != NEWLINE or following in _MAKES_A_NAME
-            opens_sheet = token.type == "CLAIMS" and len(self.stack) == 1
-            named = stands_alone or (following == "STRING" and not opens_sheet)
+            # signatures are the only items that begin with a name and a text
+            named = stands_alone or (following == "STRING" and self.stack[-1].item == "VIOLATION")
         if named:
             token.type = "NAME"
 
@@ -214,8 +217,9 @@ class _State:
             self.stack.append(_Bracket(kind, block=False))
         elif kind == "LBRACE":
             # a brace where an operand is due is a literal, and line breaks in it mean nothing
-            block = not self.using and (self._operand_before() or self.previous == NEWLINE)
-            self.stack.append(_Bracket(kind, block=block))
+            # the braces of a `use` hold names, not items
+            block = self.item != "USE" and (self._operand_before() or self.previous == NEWLINE)
+            self.stack.append(_Bracket(kind, block=block, item=self.item))
             if block:
                 self.layout.blocks.add(len(self.tokens))
             self._push(token, NEWLINE if block else kind)

@@ -63,6 +63,8 @@ def where(condition: Logical, yes: Any, no: Any) -> Any:
 
 def _where_tensor(condition: Logical, yes: Tensor, no: Any) -> Tensor:
     dims = merged(yes.dims, condition.dims)
+    if isinstance(no, Tensor):
+        dims = merged(dims, no.dims)
     must = spread(condition.must, condition.dims, dims)
     kept = spread(yes.array, yes.dims, dims)
     other = spread(no.array, no.dims, dims) if isinstance(no, Tensor) else np.zeros((), kept.dtype)

@@ -214,7 +214,7 @@ def _check_feature(expr: Member | Feature, scope: Scope) -> Iterator[Diagnostic]
 
 
 def _check_word(kind: str, argument: Expr, scope: Scope) -> Iterator[Diagnostic]:
-    if kind == "value" or not isinstance(argument, Name):
+    if not isinstance(argument, Name):
         yield from check_expr(argument, scope)
         return
     if kind == "decision":
@@ -501,8 +501,6 @@ def _words(view: View) -> dict[str, frozenset[str]]:
         "clause": frozenset(c.label for c in (*(view.contract.post or ()), *lent)),
         "stratum": frozenset(s.name for s in view.strata),
         "event": frozenset(e.label for e in view.entry.operator.events),
-        "dim": view.entry.dims,
-        "tensor": frozenset(view.entry.params),
     }
 
 
