@@ -225,7 +225,7 @@ def test_parsing_the_text_of_an_expression_gives_the_expression(tree):
     assert reparse(tree) == tree
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(expressions, st.integers(20, 70))
 def test_where_lines_break_does_not_change_an_expression(tree, width):
     text = print_expr(tree, indent=4, column=10, width=width)
@@ -235,7 +235,7 @@ def test_where_lines_break_does_not_change_an_expression(tree, width):
     assert file.declarations[0].settings[0].value == tree
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=30)
 @given(files)
 def test_parsing_the_text_of_a_file_gives_the_file(tree):
     text = print_file(tree)
@@ -245,14 +245,14 @@ def test_parsing_the_text_of_a_file_gives_the_file(tree):
     assert print_file(result.file) == text
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(files)
 def test_json_holds_the_whole_tree(tree):
     assert from_json(to_json_text(tree)) == tree
     assert from_json(to_json(tree)) == tree
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(files)
 def test_formatting_is_idempotent(tree):
     once = format_text(Source("t", print_file(tree))).text
@@ -298,7 +298,7 @@ def _respell_pair(value, rng):
     return value
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(contracts() | operators() | plans, st.randoms(use_true_random=False))
 def test_equal_meanings_have_equal_hashes(tree, rng):
     assert semantic_hash(_respell(tree, rng)) == semantic_hash(tree)
@@ -318,7 +318,7 @@ def _first(node, kind):
     return None
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(expressions)
 def test_another_number_or_name_is_another_meaning(tree):
     found = _first(tree, expr.Number) or _first(tree, expr.Name)
@@ -329,7 +329,7 @@ def test_another_number_or_name_is_another_meaning(tree):
     assert semantic_hash(put(other)) != semantic_hash(tree)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(plans | operators())
 def test_docs_change_the_document_hash_alone(tree):
     other = replace(tree, doc=f"{tree.doc}.")
@@ -356,13 +356,13 @@ def _survives(text):
 LIBRARY = [source.text for source in shipped_sources()]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=60), st.booleans())
 def test_any_text_gives_a_tree_or_diagnostics(text, header):
     _survives(f"kernel-contracts 0.1\nmodule m\n{text}" if header else text)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(st.binary(max_size=60))
 def test_any_bytes_give_a_source_or_a_diagnostic(data):
     source = decode_source("t.kc", data)
@@ -373,7 +373,7 @@ def test_any_bytes_give_a_source_or_a_diagnostic(data):
         assert source.code == "E0106"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(st.sampled_from(LIBRARY), st.integers(0, 2**32))
 def test_damaged_library_texts_give_a_tree_or_diagnostics(text, seed):
     rng = random.Random(seed)
@@ -387,7 +387,7 @@ def test_damaged_library_texts_give_a_tree_or_diagnostics(text, seed):
     _survives(text)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(st.sampled_from(LIBRARY), st.integers(0, 2**32))
 def test_formatting_keeps_every_comment(text, seed):
     rng = random.Random(seed)
@@ -410,7 +410,7 @@ def _comments(text):
     return sorted(c.text.lstrip("# ") for c in parse(Source("t.kc", text)).comments)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

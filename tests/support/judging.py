@@ -16,7 +16,7 @@ from kernelcontracts.formats.arrays import format_of, store
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.observation import Observation, Outcome
 from kernelcontracts.lang.claims import from_literal
-from kernelcontracts.lang.instance import find_instance
+from kernelcontracts.lang.instance import instances_for
 from kernelcontracts.lang.library import Library
 from kernelcontracts.lang.parse import parse
 from kernelcontracts.lang.source import Source
@@ -49,7 +49,7 @@ def expression(text):
 
 
 def instance_of(contract, operator):
-    return find_instance(LIBRARY, contract, operator)
+    return next(i for i in instances_for(LIBRARY, operator) if contract in (i.id, i.cls))
 
 
 def library_with(text):

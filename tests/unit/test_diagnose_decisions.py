@@ -14,7 +14,7 @@ from kernelcontracts.operators.defaults import DEFAULTS
 from kernelcontracts.operators.emulate import OUTPUTS, OperatorRaised, emulate
 
 WIDE = {"L": (), "M": 17, "N": 12, "K": 96}
-ONE = {"L": (), "M": 1, "N": 1, "K": 40}
+SMALL = {"L": (), "M": 5, "N": 3, "K": 40}
 ROWS = {"L": (7,), "N": 120}
 LINE = {"L": (), "N": 40}
 
@@ -50,7 +50,7 @@ CASES = [
     ("matmul", WIDE, "bf16", "bf16"),
     ("matmul", WIDE, "f16", "f16"),
     ("matmul", WIDE, "f8e4m3", "f32"),
-    ("matmul", ONE, "f32", "f16"),
+    ("matmul", SMALL, "f32", "f16"),
     ("reduce_sum", ROWS, "f32", "f32"),
     ("reduce_sum", ROWS, "bf16", "f32"),
     ("reduce_sum", LINE, "f16", "f16"),
@@ -233,7 +233,7 @@ def test_a_candidate_that_returns_nan_is_no_particular_kernel():
         return Observation(Outcome.COMPLETED, outputs={"C": np.full(shape, np.nan, np.float32)})
 
     entry = SimpleNamespace(name="matmul", outputs=(SimpleNamespace(name="C"),))
-    found = at(Features(entry, dict.fromkeys("ABC", "f32"), call), ONE)
+    found = at(Features(entry, dict.fromkeys("ABC", "f32"), call), SMALL)
     for decision in DEFAULTS["matmul"]:
         assert found.value("best_fit", (decision,)) is None
 
@@ -246,7 +246,7 @@ def test_nothing_is_measured_twice():
         return Observation(Outcome.COMPLETED, outputs={"C": inputs["A"] @ inputs["B"]})
 
     entry = SimpleNamespace(name="matmul", outputs=(SimpleNamespace(name="C"),))
-    found = at(Features(entry, dict.fromkeys("ABC", "f32"), call), ONE)
+    found = at(Features(entry, dict.fromkeys("ABC", "f32"), call), SMALL)
     first = found.value("best_fit", ("accumulator",))
     spent = len(calls)
     assert found.value("best_fit", ("accumulator",)) == first

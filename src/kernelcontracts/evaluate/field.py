@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,6 +151,10 @@ def axes_of(dims: Dims, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(dims) if name in names)
 
 
+@lru_cache(maxsize=4096)
 def constant(value: Fraction | int) -> Field:
-    """Turn an exact rational into a field without dimensions: the tightest float64 enclosure."""
+    """Turn an exact rational into a field without dimensions: the tightest float64 enclosure.
+
+    A contract has few constants and every case meets them all, so they are kept; nothing writes to a field.
+    """
     return Field((), of_fraction(Fraction(value)))
