@@ -7,7 +7,7 @@ decisions an emulator is told to have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +29,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sourced:
-    """Claims, and where they come from in words."""
+    """Claims, where they come from in words, and the builds they were made for (``numpy = "2"``)."""
 
     values: Mapping[str, Claimed]
     origin: str
+    build: Mapping[str, str] = field(default_factory=dict)
+
+    def elsewhere(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return one remark per build entry that the environment of a run does not match.
+
+        ``2.13`` matches ``2.13`` and ``2.13.0+cpu``, not ``2.1``.
+        """
+        remarks = []
+        for name, made_for in self.build.items():
+            found = environment.get(name, "")
+            if found != made_for and not found.startswith(f"{made_for}."):
+                here = f"this is {found}" if found else "there is none here"
+                remarks.append(f"the claims were made for {name} {made_for}, and {here}")
+        return tuple(remarks)
 
 
 def gather_claims(request: Request, *, file: str | None, assignments: Sequence[str]) -> Sourced:
@@ -55,7 +69,7 @@ def gather_claims(request: Request, *, file: str | None, assignments: Sequence[s
     if not given:
         return base
     origin = "the command line" if not base.values else f"{base.origin}, and the command line"
-    return Sourced({**base.values, **given}, origin)
+    return Sourced({**base.values, **given}, origin, base.build)
 
 
 def _from_file(file: str, request: Request) -> Sourced:
@@ -66,7 +80,7 @@ def _from_file(file: str, request: Request) -> Sourced:
             f"`{file}` claims nothing about `{request.operator.name}` in this typing; expected a block "
             f"`for {request.operator.name} {{ … }}`"
         )
-    return Sourced(answers.values, file)
+    return Sourced(answers.values, file, _builds(sheets))
 
 
 def read_sheets(file: str) -> list[ClaimSheet]:
@@ -108,7 +122,13 @@ def _own(request: Request) -> Sourced:
         # a shipped sheet speaks of the plain function; options change what is run
         return Sourced({}, "nowhere")
     answers = claims_for(sheets, request.operator, request.types)
-    return Sourced(answers.values, f"the shipped sheet `{address.adapter}`" if answers.values else "nowhere")
+    if not answers.values:
+        return Sourced({}, "nowhere")
+    return Sourced(answers.values, f"the shipped sheet `{address.adapter}`", _builds(sheets))
+
+
+def _builds(sheets: Sequence[ClaimSheet]) -> dict[str, str]:
+    return {name: value for sheet in sheets for name, value in sheet.build}
 
 
 def literal_for(literal: Mapping[str, object], function: str) -> Mapping[str, object]:

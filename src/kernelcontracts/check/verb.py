@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from kernelcontracts.check.claims import words
 from kernelcontracts.check.judged import contract_result
 from kernelcontracts.engine.contract import Outcome, check_contract, outside
@@ -62,7 +64,11 @@ def check(
         environment = dict(session.environment)
         if session.notes:
             environment["notes"] = "; ".join(session.notes)
-    return _result(request, sourced, tuple(results), (), environment)
+    return _result(request, sourced, _remarked(results, sourced.elsewhere(environment)), (), environment)
+
+
+def _remarked(results: list[ContractResult], remarks: tuple[str, ...]) -> tuple[ContractResult, ...]:
+    return tuple(msgspec.structs.replace(r, notes=(*r.notes, *remarks)) for r in results)
 
 
 def _with_companions(request: Request, run: Callable[[Instance], ContractResult]) -> list[ContractResult]:
@@ -78,8 +84,6 @@ def _companioned(instance: Instance, results: dict[str, ContractResult]) -> Cont
     companion = results.get(instance.companion or "")
     if companion is None or companion.verdict is Status.CONFORM or result.verdict is not Status.CONFORM:
         return result
-    import msgspec
-
     reason = f"its own clauses hold, and its companion {companion.contract} does not conform"
     return msgspec.structs.replace(result, verdict=Status.UNDECIDED, reason=reason)
 
