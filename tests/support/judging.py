@@ -101,6 +101,7 @@ class Kernel:
     calls: list = field(default_factory=list)
 
     def call(self, inputs, *, types, output_shapes, layouts):
+        """Answer one call."""
         self.calls.append((inputs, layouts))
         out = self.operator.outputs[0].name
         names = [p.name for p in (*self.operator.inputs, *self.operator.outputs)]

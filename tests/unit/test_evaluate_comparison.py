@@ -147,8 +147,8 @@ def test_three_valued_logic_follows_kleene():
     }
     for op, rows in tables.items():
         for (x, y), expected in rows.items():
-            found = connectives.join(op, named[x], named[y])
-            assert (bool(found.must), bool(found.may)) == (bool(named[expected].must), bool(named[expected].may)), (op, x, y)
+            found, right = connectives.join(op, named[x], named[y]), named[expected]
+            assert (bool(found.must), bool(found.may)) == (bool(right.must), bool(right.may)), (op, x, y)
     assert (bool(connectives.negate(unknown).must), bool(connectives.negate(unknown).may)) == (False, True)
 
 
@@ -167,6 +167,7 @@ class Bound:
         self.value = value
 
     def binding(self, _name, value):
+        """Bind the variable."""
         return Bound(value)
 
 

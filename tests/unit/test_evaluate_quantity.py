@@ -27,7 +27,7 @@ def test_an_ulp_is_the_outputs_spacing_at_the_reference(scope):
 
 
 def test_format_and_anchor_of_an_ulp_can_be_given(scope):
-    assert number(value("1 ulp[f16] at 8 * X", scope)) == 2.0**-7 * 0.5  # spacing below a power of two is the smaller
+    assert number(value("1 ulp[f16] at (8 * X)", scope)) == 2.0**-7 * 0.5  # spacing below a power of two is the smaller
     assert number(value("1 ulp[f32] at 3", scope)) == 2.0**-22
 
 
@@ -39,7 +39,7 @@ def test_within_anchors_its_tolerance_at_its_own_reference(scope):
 
 def test_a_relative_error_is_a_share_of_the_magnitude(scope):
     assert number(value("0.5 rel", scope)) == 1.5
-    assert number(value("0.25 rel at -X", scope)) == 0.25
+    assert number(value("0.25 rel at (-X)", scope)) == 0.25
 
 
 def test_an_absolute_error_is_itself(scope):
@@ -87,6 +87,13 @@ def test_representable_is_told_for_a_given_format_or_that_of_the_first_input():
     assert value("representable(X, f16)", scope).must.tolist() == [[True, False]]
     assert value("representable(X + 1024)", scope).must.tolist() == [[True, True]]
     assert value("representable(X + 2^30)", scope).must.tolist() == [[False, False]]
+
+
+def test_numbers_are_subnormal_normal_or_neither():
+    x = np.array([[0.0, 1e-40, 2.0**-126, -1.0, np.inf, np.nan]], np.float32)
+    scope = scope_of(case_of("reduce_sum", x), "C-PRC-01")
+    assert value("subnormal(X)", scope).must.tolist() == [[False, True, False, False, False, False]]
+    assert value("normal(X)", scope).must.tolist() == [[False, False, True, True, False, False]]
 
 
 def test_a_picked_tensor_keeps_its_bits():

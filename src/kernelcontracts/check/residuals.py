@@ -14,7 +14,6 @@ from kernelcontracts.evaluate.case import param_shape
 from kernelcontracts.evaluate.dependence import nodes
 from kernelcontracts.evaluate.expressions import evaluate, reference
 from kernelcontracts.evaluate.field import spread_interval
-from kernelcontracts.evaluate.scope import UnresolvedError
 from kernelcontracts.formats.arrays import to_f64
 from kernelcontracts.lang.expr import Within
 
@@ -76,11 +75,10 @@ def _evidence(run: Run, failure: Failure) -> Evidence:
 
 
 def _reference(scope: Scope) -> tuple[Any, Any]:
-    dims = scope.case.output_dims()
-    try:
-        value = spread_interval(field_of(reference(scope)), dims)
-    except (UnresolvedError, AssertionError):
+    contract = scope.program.instance.contract
+    if contract.reference is None or contract.reference.kind == "property":
         return None, None
+    value = spread_interval(field_of(reference(scope)), scope.case.output_dims())
     return value.lo, value.hi
 
 

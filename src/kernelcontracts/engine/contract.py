@@ -92,16 +92,16 @@ def measure_all(
 
 
 def _make_up(run: Run, candidate: Candidate, *, listener: Listener | None, enough: int) -> None:
-    """Draw further seeds where strata do not exist for some shapes, so that the promised number is reached.
+    """Draw further seeds where strata do not exist for some shapes, or lie outside the domain that the claims leave.
 
-    Cases that a precondition rejects are not made up for: a plan that its own domain rejects is to be seen.
+    A weak claim makes the domain smaller (`n u <= 1/4`); what is then promised speaks of the smaller domain, at the
+    promised confidence. What was rejected is counted and reported.
     """
     need = required_cases(*run.plan.promised)
     for round_ in range(1, 4):
-        lost = len(run.plan.cases) - run.cases - sum(run.rejected.values())
-        if run.violated or run.cases == 0 or lost <= 0 or run.cases >= need:
+        if run.violated or run.cases == 0 or run.cases >= min(need, len(run.plan.cases)):
             return
-        missing = need - run.cases
+        missing = min(need - run.cases, lost)
         measure(run, candidate, cases=_existing(run, round_, missing), listener=listener, enough=enough)
 
 

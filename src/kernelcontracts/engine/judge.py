@@ -106,15 +106,16 @@ class Judge:
         assert scope.observed is not None
         before = len(scope.observed.reasons)
         try:
-            margins, detail, reached = _clause_margins(clause, scope)
+            judged = _judged(clause, scope)
         except NotCompletedError as stop:
             answer = stop.observation
             if answer.outcome is Outcome.DECLINED:
                 return Finding(clause.label, 0.0, np.inf, reason=f"declined: {answer.message}")
             return Finding(clause.label, np.inf, np.inf, reason=answer.message)
-        lo, hi = margins.worst()
-        reason = "; ".join(dict.fromkeys(scope.observed.reasons[before:])) or detail
-        return Finding(clause.label, lo, hi, _position(margins, scope), reason=reason, reached=reached)
+        lo, hi = judged.margins.worst()
+        reason = "; ".join(dict.fromkeys(scope.observed.reasons[before:])) or judged.detail
+        place = _position(judged.margins, scope)
+        return Finding(clause.label, lo, hi, place, reason=reason, reached=judged.reached, binding=judged.binding)
 
     def contributions(
         self,
@@ -150,11 +151,23 @@ def _position(margins: Margins, scope: Scope) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.unravel_index(int(flat.argmax()), flat.shape))
 
 
-def _clause_margins(clause: Clause, scope: Scope) -> tuple[Margins, str, bool]:
-    """Return a clause's margins, what they were found under in words, and whether anything was compared."""
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A clause on one case: its margins, what they were found under in words, whether anything was compared, and
+    for a relation its variable with the value under which it fails worst.
+    """
+
+    margins: Margins
+    detail: str = ""
+    reached: bool = True
+    binding: tuple[str, Any] | None = None
+
+
+def _judged(clause: Clause, scope: Scope) -> Judged:
     match clause:
         case Always(predicate=predicate):
-            return connectives.margins_of(evaluate(predicate, scope)), "", _condition_held(predicate, scope)
+            margins = connectives.margins_of(evaluate(predicate, scope))
+            return Judged(margins, reached=_condition_held(predicate, scope))
         case Relation():
             return _relation(clause, scope)
         case Match():
@@ -174,28 +187,29 @@ def _condition_held(predicate: Expr, scope: Scope) -> bool:
 NOTHING = Margins((), np.asarray(0.0), np.asarray(0.0))
 
 
-def _relation(clause: Relation, scope: Scope) -> tuple[Margins, str, bool]:
+def _relation(clause: Relation, scope: Scope) -> Judged:
     """Judge a relation: element by element, the worst of its instances."""
-    worst, detail, reached = NOTHING, "", False
+    whole, worst, binding = NOTHING, NOTHING, None
     for value in evaluate(clause.domain, scope):
         inner = scope.binding(clause.variable, value)
         if clause.where is not None and not bool(logical_of(evaluate(clause.where, inner)).must.all()):
             continue
         margins = connectives.margins_of(evaluate(clause.predicate, inner))
-        if margins.worst() >= worst.worst():
-            detail = f"under {clause.variable} = {value}"
-        worst, reached = connectives.join("and", worst, margins), True
-    return worst, detail, reached
+        if binding is None or margins.worst() > worst.worst():
+            worst, binding = margins, (clause.variable, value)
+        whole = connectives.join("and", whole, margins)
+    detail = f"under {binding[0]} = {binding[1]}" if binding is not None else ""
+    return Judged(whole, detail, binding is not None, binding)
 
 
-def _match(clause: Match, scope: Scope) -> tuple[Margins, str, bool]:
+def _match(clause: Match, scope: Scope) -> Judged:
     """Judge a policy: the declared arm, where the event occurs."""
     if clause.event is not None and not logical_of(evaluate(clause.event, scope)).may.any():
-        return NOTHING, "", False
+        return Judged(NOTHING, reached=False)
     declared = str(evaluate(clause.subject, scope))
     arm = next(arm for arm in clause.arms if arm.value == declared)
     margins = connectives.margins_of(evaluate(arm.predicate, scope))
-    return margins, _happened(scope, declared), _condition_held(arm.predicate, scope)
+    return Judged(margins, _happened(scope, declared), _condition_held(arm.predicate, scope))
 
 
 def _happened(scope: Scope, declared: str) -> str:
@@ -205,7 +219,7 @@ def _happened(scope: Scope, declared: str) -> str:
     return f"declared {declared}; the call {what}" if what == "completed" else f"declared {declared}; {what}"
 
 
-def _ladder(clause: Ladder, scope: Scope) -> tuple[Margins, str, bool]:
+def _ladder(clause: Ladder, scope: Scope) -> Judged:
     """Judge a nested policy: every step up to the declared one."""
     declared = str(evaluate(clause.subject, scope))
     worst = NOTHING
@@ -214,7 +228,7 @@ def _ladder(clause: Ladder, scope: Scope) -> tuple[Margins, str, bool]:
             worst = connectives.join("and", worst, connectives.margins_of(evaluate(step.predicate, scope)))
         if step.value == declared:
             break
-    return worst, f"declared {declared}", True
+    return Judged(worst, f"declared {declared}")
 
 
 def outside_claims(instance: Instance, reading: Mapping[str, ClaimValue]) -> str:

@@ -170,6 +170,7 @@ def measure(
         why = run.judge.rejected(case, scopes)
         if why:
             run.rejected[why] = run.rejected.get(why, 0) + 1
+            run.empty_cells.add(planned.cell())
             continue
         observed = seen[planned.index][1] if seen is not None else candidate.observe(case)
         findings = list(run.judge.findings(planned, scopes, observed))

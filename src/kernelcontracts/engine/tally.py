@@ -30,6 +30,8 @@ class Finding:
         Why the case is undecided, or what happened, in words.
     reached
         Whether anything was compared: false where the clause's condition held nowhere.
+    binding
+        For a relation: its variable, and the value under which it fails worst.
     """
 
     clause: str
@@ -41,6 +43,7 @@ class Finding:
     tolerance: float | None = None
     reason: str = ""
     reached: bool = True
+    binding: tuple[str, Any] | None = None
 
     @property
     def status(self) -> Status:

@@ -60,10 +60,14 @@ def explained(judge: Judge, failure: Failure) -> Finding:
     if comparison is None:
         return finding
     scope = judge.scopes(failure.case)[0].observing(failure.observed)
+    if finding.binding is not None:
+        scope = scope.binding(*finding.binding)
+    elif isinstance(clause, Relation):
+        return finding
     try:
         got, expected, tolerance = _numbers(comparison, scope, finding.index)
     except (NotCompletedError, LookupError, IndexError):
-        # the comparison needs a relation's variable, or is not per output element
+        # the comparison is not one per output element
         return finding
     return replace(finding, got=got, expected=expected, tolerance=tolerance)
 

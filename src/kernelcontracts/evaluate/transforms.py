@@ -134,7 +134,8 @@ def _embedding(pad: int, case: Case, observed: Observed) -> Array:
         slice(0, out.shape[axis] if "." in dim else out.shape[axis] - pad)
         for axis, dim in enumerate(case.output_dims())
     ]
-    return np.ascontiguousarray(out[tuple(sizes)])
+    # a copy, not `ascontiguousarray`: that one gives a scalar a dimension
+    return out[tuple(sizes)].copy()
 
 
 def _row_split(number: int, case: Case, observed: Observed) -> Array:

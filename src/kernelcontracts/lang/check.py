@@ -23,7 +23,7 @@ from kernelcontracts.lang.checks import (
     vacuity,
 )
 from kernelcontracts.lang.checks.context import Entry, View
-from kernelcontracts.lang.diagnostics import diagnostic, in_order
+from kernelcontracts.lang.diagnostics import diagnostic, has_errors, in_order
 from kernelcontracts.lang.instance import is_about
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ ENTRY_CHECKS: tuple[Callable[[Entry], Iterable[Diagnostic]], ...] = (
     units.check_entry,
     monotone.check_entry,
 )
+
+
+_ON_VALUES = (monotone.check_view, monotone.check_entry)
 
 
 def check_library(
@@ -145,9 +148,14 @@ def _lacks_plan(view: View) -> bool:
 
 
 def _settled(checks: Iterable[Callable[..., Iterable[Diagnostic]]], subject: Entry | View) -> list[Diagnostic]:
-    """Run checks in turn; where names are unknown the later ones, which build on them, have nothing to say."""
+    """Run checks in turn; where names are unknown the later ones, which build on them, have nothing to say.
+
+    Monotony is judged on values, and the values of a bound whose shapes or units are wrong mean nothing.
+    """
     found: list[Diagnostic] = []
     for check in checks:
+        if check in _ON_VALUES and has_errors(found):
+            continue
         found += check(subject)
         if any(d.code in _UNSETTLED for d in found):
             break

@@ -52,6 +52,15 @@ def subnormal(call: Call, scope: Scope, evaluate: Any) -> Logical:
     return Logical.known(value.dims, (size > 0) & (size < float(value.format.minnormal)))
 
 
+def normal(call: Call, scope: Scope, evaluate: Any) -> Logical:
+    """Tell where a tensor's entries are normal numbers of its own format: finite, and no zero or subnormal."""
+    value = evaluate(call.args[0], scope)
+    assert isinstance(value, Tensor)
+    assert value.format is not None
+    size = abs(value.exact)
+    return Logical.known(value.dims, np.isfinite(size) & (size >= float(value.format.minnormal)))
+
+
 def inexact_products(call: Call, scope: Scope, evaluate: Any) -> Field:
     """1 where some product of a dot product may need more bits than a format has, else 0."""
     a, b = (evaluate(arg, scope) for arg in call.args[:2])
@@ -77,6 +86,7 @@ def exact_sum(call: Call, scope: Scope, evaluate: Any) -> Logical:
 TABLE = {
     "nonzero": nonzero,
     "subnormal": subnormal,
+    "normal": normal,
     "inexact_products": inexact_products,
     "exact_dot": exact_dot,
     "exact_sum": exact_sum,
