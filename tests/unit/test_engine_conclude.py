@@ -167,7 +167,7 @@ def test_a_bound_of_zero_allows_nothing_and_breaks_nothing_else():
     ("function", "verdict", "clause"),
     [
         (emulated("softmax"), Status.CONFORM, None),
-        (lambda x: np.zeros_like(x), Status.VIOLATE, "close"),
+        (np.zeros_like, Status.VIOLATE, "close"),
         (lambda x: np.full_like(x, np.nan), Status.VIOLATE, "finite"),
         (lambda x: -emulated("softmax")(x, types={"X": "f32", "Y": "f32"}), Status.VIOLATE, "bounded"),
     ],

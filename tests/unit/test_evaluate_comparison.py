@@ -177,13 +177,14 @@ def test_a_relation_stays_undecided_if_one_of_its_instances_is(monkeypatch):
     instances = {1: Margins((), np.asarray(0.0), np.asarray(INF)), 2: Margins((), np.asarray(0.5), np.asarray(0.6))}
     values = {id(clause.domain): lambda _: (1, 2), id(clause.where): lambda _: True}
     monkeypatch.setattr(judge, "evaluate", lambda e, s: values.get(id(e), lambda s: instances[s.value])(s))
-    margins, _, reached = judge._relation(clause, Bound())
-    assert margins.worst() == (0.5, INF)
-    assert reached
+    found = judge._relation(clause, Bound())
+    assert found.margins.worst() == (0.5, INF)
+    assert found.reached
+    assert found.binding == (clause.variable, 2)
 
 
 def test_a_relation_without_an_instance_compared_nothing(monkeypatch):
     clause = next(c for c in instance_of("C-PRC-02", "softmax").contract.post if c.label == "shift")
     values = {id(clause.domain): (1, 2), id(clause.where): False}
     monkeypatch.setattr(judge, "evaluate", lambda e, _: values[id(e)])
-    assert judge._relation(clause, Bound())[2] is False
+    assert judge._relation(clause, Bound()).reached is False

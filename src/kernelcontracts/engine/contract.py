@@ -101,7 +101,7 @@ def _make_up(run: Run, candidate: Candidate, *, listener: Listener | None, enoug
     for round_ in range(1, 4):
         if run.violated or run.cases == 0 or run.cases >= min(need, len(run.plan.cases)):
             return
-        missing = min(need - run.cases, lost)
+        missing = need - run.cases
         measure(run, candidate, cases=_existing(run, round_, missing), listener=listener, enough=enough)
 
 

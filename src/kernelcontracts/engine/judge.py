@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -153,8 +153,10 @@ def _position(margins: Margins, scope: Scope) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A clause on one case: its margins, what they were found under in words, whether anything was compared, and
-    for a relation its variable with the value under which it fails worst.
+    """A clause on one case.
+
+    Its margins, what they were found under in words, whether anything was compared, and for a relation its variable
+    with the value under which it fails worst.
     """
 
     margins: Margins

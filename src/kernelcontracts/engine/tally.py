@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelcontracts.engine.result import Status
 from kernelcontracts.stats.limits import magnitude_limits, rms_limits
