@@ -121,9 +121,9 @@ SEEDS = [
     Seed(
         "E0306",
         ORD,
-        "conclude: rate(0.01, 0.99)",
-        "conclude: rate(0.01, max(output))",
-        "rate(0.01, max(output))",
+        "conclude: rate(0.02, 0.99)",
+        "conclude: rate(0.02, max(output))",
+        "rate(0.02, max(output))",
     ),
     # claims
     Seed("E0401", PRC, "minnormal(Y) abs\n", "minnormal(Y) abs + 1 / claim.exp_ulp rel\n", "(gamma(N", "loosens"),
