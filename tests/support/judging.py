@@ -11,7 +11,8 @@ from kernelcontracts.engine.plan import make_plan
 from kernelcontracts.engine.run import Candidate, shape_from
 from kernelcontracts.evaluate.case import Case, Observed
 from kernelcontracts.evaluate.expressions import evaluate
-from kernelcontracts.evaluate.scope import Program, Scope
+from kernelcontracts.evaluate.program import Program
+from kernelcontracts.evaluate.scope import Scope
 from kernelcontracts.formats.arrays import format_of, store
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.observation import Observation, Outcome

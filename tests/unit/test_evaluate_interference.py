@@ -9,7 +9,8 @@ from judging import LIBRARY, arrays, case_of, expression, observed_as, scope_of,
 from kernelcontracts.evaluate.dependence import claim_free_names
 from kernelcontracts.evaluate.expressions import evaluate, reference
 from kernelcontracts.evaluate.functions import FUNCTIONS
-from kernelcontracts.evaluate.scope import Program, UnresolvedError
+from kernelcontracts.evaluate.program import Program
+from kernelcontracts.evaluate.scope import UnresolvedError
 from kernelcontracts.evaluate.transforms import DOMAINS
 from kernelcontracts.lang.builtins import OBSERVED_NAMES, TABLE
 from kernelcontracts.lang.instance import find_instance, instances_for

@@ -17,7 +17,8 @@ from kernelcontracts.evaluate.arithmetic import field_of
 from kernelcontracts.evaluate.case import Case
 from kernelcontracts.evaluate.expressions import evaluate
 from kernelcontracts.evaluate.meaning import meaning_of
-from kernelcontracts.evaluate.scope import Program, Scope
+from kernelcontracts.evaluate.program import Program
+from kernelcontracts.evaluate.scope import Scope
 from kernelcontracts.formats.arrays import to_f64
 from kernelcontracts.kernels.observation import Outcome
 from kernelcontracts.lang.expr import Call, Name, Number, Star

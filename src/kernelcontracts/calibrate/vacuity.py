@@ -21,7 +21,8 @@ from kernelcontracts.engine.run import Candidate, shape_from
 from kernelcontracts.evaluate.arithmetic import field_of
 from kernelcontracts.evaluate.case import Case
 from kernelcontracts.evaluate.expressions import reference
-from kernelcontracts.evaluate.scope import Program, Scope
+from kernelcontracts.evaluate.program import Program
+from kernelcontracts.evaluate.scope import Scope
 from kernelcontracts.formats.arrays import dtype_of, store
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.observation import Observation, Outcome

@@ -15,7 +15,8 @@ from kernelcontracts.evaluate.arithmetic import logical_of
 from kernelcontracts.evaluate.case import NotCompletedError, param_shape
 from kernelcontracts.evaluate.expressions import evaluate
 from kernelcontracts.evaluate.field import Margins
-from kernelcontracts.evaluate.scope import Program, Scope
+from kernelcontracts.evaluate.program import Program
+from kernelcontracts.evaluate.scope import Scope
 from kernelcontracts.kernels.observation import Outcome
 from kernelcontracts.lang.decisions import representatives, value_of_expr, weakest
 from kernelcontracts.lang.decl import Always, Ladder, Match, OnAverage, Relation

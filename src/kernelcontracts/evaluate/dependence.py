@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from kernelcontracts.lang.expr import Member, Name, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from kernelcontracts.evaluate.scope import Program
+    from kernelcontracts.lang.expr import Expr
 
 
 def nodes(tree: object) -> Iterator[object]:
@@ -25,13 +25,18 @@ def nodes(tree: object) -> Iterator[object]:
                 yield from nodes(getattr(tree, f.name))
 
 
-def claim_free_names(program: Program) -> frozenset[tuple[str, str]]:
+def claim_free_names(spaces: Mapping[str, Mapping[str, Expr]], events: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return the (space, name) pairs from which no ``claim.x`` can be reached.
 
     The definitions of a checked contract form no cycle, so the recursion ends.
+
+    Parameters
+    ----------
+    spaces
+        The definitions of the ``contract`` and of its ``operator``.
+    events
+        The operator's events, which the contract names without ``op.``.
     """
-    spaces = {"contract": program.contract.lets, "operator": program.operator.lets}
-    events = {event.label for event in program.instance.operator.events}
     known: dict[tuple[str, str], bool] = {}
 
     def reads_claim(space: str, name: str) -> bool:

@@ -83,7 +83,7 @@ def evaluate(expr: Expr, scope: Scope) -> Any:
         case Call():
             return _call(expr, scope)
         case Quantity():
-            return quantity(expr, scope, evaluate)
+            return quantity(expr, scope, evaluate, reference)
         case SetLiteral(items=items):
             return tuple(evaluate(item, scope) for item in items)
         case RecordLiteral(fields=fields):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from kernelcontracts.evaluate.scope import Scope
     from kernelcontracts.lang.expr import Expr, Quantity
 
+    Evaluate: TypeAlias = Callable[[Expr, Scope], Any]
 
-def quantity(expr: Quantity, scope: Scope, evaluate: Callable[[Expr, Scope], Any]) -> Any:
+
+def quantity(expr: Quantity, scope: Scope, evaluate: Evaluate, reference: Callable[[Scope, str], Any]) -> Any:
     """Return the absolute error a quantity denotes."""
     value = evaluate(expr.value, scope)
     if expr.unit == "abs":
         return value
-    anchor = arithmetic.field_of(_anchor(expr, scope, evaluate))
+    anchor = arithmetic.field_of(_anchor(expr, scope, evaluate, reference))
     if expr.unit == "rel":
         return arithmetic.binary("*", value, arithmetic.unary(abs, anchor))
     fmt = (
@@ -39,11 +41,10 @@ def quantity(expr: Quantity, scope: Scope, evaluate: Callable[[Expr, Scope], Any
     return arithmetic.binary("*", value, Field(anchor.dims, spacing))
 
 
-def _anchor(expr: Quantity, scope: Scope, evaluate: Callable[[Expr, Scope], Any]) -> Any:
+def _anchor(expr: Quantity, scope: Scope, evaluate: Evaluate, reference: Callable[[Scope, str], Any]) -> Any:
+    """Return what a quantity is measured at: what it says, else what it is compared with, else the reference."""
     if expr.anchor is not None:
         return evaluate(expr.anchor, scope)
     if scope.anchor is not None:
         return scope.anchor
-    from kernelcontracts.evaluate.expressions import reference
-
     return reference(scope, "ref" if scope.space == "contract" else "meaning")
