@@ -119,7 +119,9 @@ def test_the_commands_on_a_page_print_what_the_page_shows(page, folder):
 
 
 def test_the_main_pages_have_something_to_run():
-    running = {p.name for p in PAGES if python_of(blocks_of(p.read_text())) or list(commands_of(blocks_of(p.read_text())))}
+    running = {
+        p.name for p in PAGES if python_of(blocks_of(p.read_text())) or list(commands_of(blocks_of(p.read_text())))
+    }
 
     assert {"README.md", "paper-defects.md", "tutorial.md", "findings.md"} <= running
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from judging import LIBRARY, arrays, case_of, expression, observed_as, scope_of, value
 
-from kernelcontracts.evaluate.dependence import claim_free_names
 from kernelcontracts.evaluate.expressions import evaluate, reference
 from kernelcontracts.evaluate.functions import FUNCTIONS
 from kernelcontracts.evaluate.program import Program
@@ -102,7 +101,7 @@ def test_values_that_no_claim_can_change_are_computed_once_for_all_sheets():
 
 
 def free(instance):
-    return {name for space, name in claim_free_names(Program(instance)) if space == "contract"}
+    return {name for space, name in Program(instance).claim_free if space == "contract"}
 
 
 def test_what_reads_a_claim_through_an_event_is_not_claim_free():
