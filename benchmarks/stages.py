@@ -13,6 +13,7 @@ Three tables:
 * **parser**: the shipped library, in kB/s, without the cache.
 """
 
+# ruff: noqa: E402  # the BLAS reads its number of threads once, when NumPy is imported
 from __future__ import annotations
 
 import argparse
@@ -89,7 +90,7 @@ def reference_ratio(n: int, times: int) -> dict[str, float]:
     inputs = {name: rng.standard_normal((n, n), dtype=np.float32) for name in ("A", "B")}
     wide = [inputs[name].astype(np.float64) for name in ("A", "B")]
     types = {"A": "f32", "B": "f32", "C": "f32"}
-    shape = {"L": (), "M": n, "K": n, "N": n}
+    shape: dict[str, int | tuple[int, ...]] = {"L": (), "M": n, "K": n, "N": n}
     ours, blas = [], []
     for _ in range(times):
         begin = perf_counter()
@@ -102,7 +103,7 @@ def reference_ratio(n: int, times: int) -> dict[str, float]:
 
 
 def parser_speed(times: int) -> dict[str, float]:
-    """Return the size of the shipped library in kB and the parser's median speed in kB/s; the first run is not counted."""
+    """Return the shipped library's size in kB and the median speed in kB/s; the first run is not counted."""
     sources = shipped_sources()
     size = sum(len(source.text.encode()) for source in sources) / 1000
     seconds = []
@@ -125,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the numbers to this file")
     parser.add_argument("--times", type=int, default=5, help="repetitions behind each median")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="sizes of the products")
     parser.add_argument("--step", type=int, default=4, help="measure every so many cases of a plan")
     options = parser.parse_args()
     load = os.getloadavg()
@@ -135,7 +137,7 @@ def main() -> None:
     for name, spent in by_check.items():
         show_stages(name, spent)
 
-    ratios = [reference_ratio(n, options.times) for n in SIZES]
+    ratios = [reference_ratio(n, options.times) for n in options.sizes]
     print("\nreference of an n x n f32 product against a float64 product")
     for row in ratios:
         print(f"  n = {int(row['n']):5}  {row['reference']:8.4f} s  {row['dgemm']:8.4f} s  ratio {row['ratio']:6.2f}")

@@ -27,6 +27,8 @@ MARK = "\x1e"
 
 @dataclass(frozen=True)
 class Block:
+    """A fenced block of a page."""
+
     info: str
     body: str
     line: int
@@ -87,7 +89,7 @@ def run(arguments, folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A place to run in, where the examples lie as on the pages."""
+    """Give a place to run in, where the examples lie as on the pages."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
@@ -119,9 +121,8 @@ def test_the_commands_on_a_page_print_what_the_page_shows(page, folder):
 
 
 def test_the_main_pages_have_something_to_run():
-    running = {
-        p.name for p in PAGES if python_of(blocks_of(p.read_text())) or list(commands_of(blocks_of(p.read_text())))
-    }
+    pages = {page.name: blocks_of(page.read_text(encoding="utf-8")) for page in PAGES}
+    running = {name for name, blocks in pages.items() if python_of(blocks) or list(commands_of(blocks))}
 
     assert {"README.md", "paper-defects.md", "tutorial.md", "findings.md"} <= running
 
