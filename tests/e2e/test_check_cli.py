@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
+
+from kernelcontracts.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema" / "check-1.json").read_text("utf-8"))
@@ -107,7 +113,30 @@ def prints(X):
 """
 
 
-def kc(*args, cwd, python=(), env=None):
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed, and its exit status."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def kc(*args, cwd):
+    """Run ``kc`` in this process: the same door, without the seconds a new process takes to load."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "120", "NO_COLOR": "1"}),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as stop,
+    ):
+        main([str(arg) for arg in args])
+    return Answer(stop.value.code, out.getvalue(), err.getvalue())
+
+
+def kc_process(*args, cwd, python=(), env=None):
     """Run ``kc`` in a process of its own."""
     code = "from kernelcontracts.cli.main import main; main()"
     environment = {**os.environ, "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "120", "NO_COLOR": "1", **(env or {})}
@@ -129,10 +158,10 @@ def place(tmp_path):
     return tmp_path
 
 
-def check(place, function, *more):
+def check(place, function, *more, run=kc):
     """Check one of the kernels above against the small contract."""
     common = ("--operator", "reduce_sum", "--library", "tiny.kc", "--contract", "C-TST-01-REDUCE-SUM")
-    return kc("check", f"kernels.py:{function}", *common, *more, cwd=place)
+    return run("check", f"kernels.py:{function}", *common, *more, cwd=place)
 
 
 def plain(answer):
@@ -147,22 +176,22 @@ def plain(answer):
 
 @pytest.mark.parametrize("function", ["right", "into"])
 def test_a_kernel_that_keeps_its_promise_has_status_0(place, function):
-    answer = plain(check(place, function))
+    answer = plain(check(place, function, run=kc_process))
     assert answer.returncode == CONFORMS, answer.stdout + answer.stderr
     assert "conform" in answer.stdout
     assert "claims" in answer.stdout
 
 
 def test_a_violation_has_status_1_and_shows_its_witness(place):
-    answer = plain(check(place, "off_by_one"))
+    answer = plain(check(place, "off_by_one", run=kc_process))
     assert answer.returncode == VIOLATES
     assert "violate" in answer.stdout
     assert "0x1." in answer.stdout  # hex beside decimal: the evidence is exact
 
 
 def test_missing_claims_are_no_pass(place):
-    text = (place / "kernels.py").read_text("utf-8").replace("CLAIMS =", "NOTES =")
-    (place / "kernels.py").write_text(text.replace("dtype=np.float32", "dtype=np.float16"), "utf-8")
+    half = BODY.replace("dtype=np.float32)", "dtype=np.float16).astype(np.float32)")
+    (place / "kernels.py").write_text(half.replace("CLAIMS =", "NOTES ="), "utf-8")
     answer = plain(check(place, "right"))
     assert answer.returncode == UNDECIDED
     assert "accumulator" in answer.stdout
@@ -199,7 +228,6 @@ UNKNOWN = [
     ("check", "numpy"),
     ("check", "nowhere.py:f"),
     ("check", "emulator:matmul?foo=1"),
-    ("check", "emulator:matmul?accumulator=f9"),
     ("replay", "nowhere.kctrace"),
     ("plan", "nope"),
     ("tolerance", "nope", "--shape", "1x2x3"),
@@ -228,7 +256,7 @@ def test_an_adapter_that_does_not_exist_is_a_kernel_that_cannot_be_loaded(tmp_pa
 
 @pytest.mark.parametrize("args", [("check",), ("frobnicate",), ("check", "numpy:matmul", "--no-such-option")])
 def test_a_command_that_cannot_be_understood_has_status_2(tmp_path, args):
-    assert plain(kc(*args, cwd=tmp_path)).returncode == USAGE
+    assert plain(kc_process(*args, cwd=tmp_path)).returncode == USAGE
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -459,8 +487,8 @@ def test_a_wider_accumulator_has_no_larger_tolerance(tmp_path):
 
 def loaded(tmp_path, *args):
     """Return the top-level modules that a command imports."""
-    answer = kc(*args, cwd=tmp_path, python=("-X", "importtime"))
-    assert answer.returncode == CONFORMS, answer.stderr[-2000:]
+    answer = plain(kc_process(*args, cwd=tmp_path, python=("-X", "importtime")))
+    assert answer.returncode < USAGE, answer.stderr[-2000:]
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in answer.stderr.splitlines() if "|" in line}
 
 
@@ -478,5 +506,6 @@ def test_the_worker_inherits_the_users_threads(place):
     (place / "kernels.py").write_text(body, "utf-8")
     common = ("--operator", "reduce_sum", "--library", "tiny.kc", "--contract", "C-TST-01-REDUCE-SUM")
     for threads, status in (("7", CONFORMS), ("3", VIOLATES)):
-        answer = kc("check", "kernels.py:right", *common, cwd=place, env={"OPENBLAS_NUM_THREADS": threads})
+        more = {"OPENBLAS_NUM_THREADS": threads}
+        answer = kc_process("check", "kernels.py:right", *common, cwd=place, env=more)
         assert answer.returncode == status

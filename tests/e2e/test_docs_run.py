@@ -94,6 +94,10 @@ def folder(tmp_path):
     return tmp_path
 
 
+def prose(text):
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+
+
 def pages_with(find):
     return [pytest.param(p, id=p.name) for p in PAGES if list(find(blocks_of(p.read_text(encoding="utf-8"))))]
 
@@ -131,7 +135,7 @@ def test_every_link_between_pages_leads_somewhere():
     dead = [
         f"{page.name}: {target}"
         for page in PAGES
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", FENCE.sub("", page.read_text(encoding="utf-8")))
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose(page.read_text(encoding="utf-8")))
         if not (page.parent / target).exists()
     ]
 

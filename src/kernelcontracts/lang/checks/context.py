@@ -139,6 +139,18 @@ class View:
         return {b.name: b.value for b in self.reference.bindings} if self.reference else {}
 
     @property
+    def definitions(self) -> dict[str, Expr]:
+        """What names of the contract stand for: lets, tolerances, and what the reference binds."""
+        return {**self.lets, **self.bounds, **self.bindings}
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The definitions the contract writes itself; the others are lent by a companion or the operator's events."""
+        contract = self.contract
+        bindings = contract.reference.bindings if contract.reference else ()
+        return frozenset(item.name for item in (*contract.lets, *(contract.tolerance or ()), *bindings))
+
+    @property
     def strata(self) -> tuple[Stratum, ...]:
         """All strata: the base plan's, then the contract's own."""
         own = self.contract.measure.strata if self.contract.measure else ()

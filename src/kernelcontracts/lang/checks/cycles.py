@@ -1,0 +1,72 @@
+"""E0201: nothing is defined in terms of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from kernelcontracts.formats.facts import FORMATS
+from kernelcontracts.lang.builtins import (
+    DIMENSIONS_AS_KEYWORDS,
+    FEATURES,
+    OBSERVED_NAMES,
+    builtin,
+    names_at,
+)
+from kernelcontracts.lang.checks.context import is_choice
+from kernelcontracts.lang.decl import Relation
+from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
+from kernelcontracts.lang.expr import (
+    Call,
+    Compare,
+    Feature,
+    In,
+    Index,
+    Member,
+    Name,
+    Quantity,
+    Reduce,
+)
+from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kernelcontracts.lang.builtins import Builtin, Place
+    from kernelcontracts.lang.checks.context import Entry, View
+    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
+    from kernelcontracts.lang.expr import Expr
+    from kernelcontracts.lang.source import Source
+    from kernelcontracts.lang.span import Span
+
+def check_cycles(definitions: Mapping[str, Expr], source: Source) -> Iterator[Diagnostic]:
+    """Yield E0201 for definitions that stand for themselves."""
+    reads = {
+        name: {n.id for n in walk(value) if isinstance(n, Name) and n.id in definitions}
+        for name, value in definitions.items()
+    }
+    for name in cyclic(reads):
+        yield diagnostic(
+            "E0201",
+            f"`{name}` is defined in terms of itself",
+            source=source,
+            span=definitions[name].span,
+            label="this comes back to the name it defines",
+        )
+
+
+def cyclic(reads: Mapping[str, set[str]]) -> list[str]:
+    """Return the names from which a path leads back to them."""
+    found = []
+    for name in reads:
+        seen: set[str] = set()
+        todo = [*reads[name]]
+        while todo:
+            other = todo.pop()
+            if other not in seen:
+                seen.add(other)
+                todo += reads.get(other, ())
+        if name in seen:
+            found.append(name)
+    return found
