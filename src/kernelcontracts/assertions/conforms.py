@@ -12,6 +12,7 @@ from kernelcontracts.engine.judge import Judge, outside_claims
 from kernelcontracts.evaluate.connectives import margins_of
 from kernelcontracts.evaluate.dependence import nodes
 from kernelcontracts.evaluate.expressions import evaluate
+from kernelcontracts.evaluate.meaning import sharpen
 from kernelcontracts.lang.claims import from_literal
 from kernelcontracts.lang.decisions import ClaimError
 from kernelcontracts.lang.decl import Always
@@ -141,7 +142,11 @@ def _judged(
     scope = judge.scopes(subject.case)[0].observing(finished(subject.case, subject.output))
     for clause in instance.contract.post or ():
         if isinstance(clause, Always) and not _asks_candidate(clause):
-            yield clause, margins_of(evaluate(clause.predicate, scope))
+            margins = margins_of(evaluate(clause.predicate, scope))
+            if ((margins.lo <= 1) & (margins.hi > 1)).any() and sharpen(subject.case):
+                scope.cache.clear()
+                margins = margins_of(evaluate(clause.predicate, scope))
+            yield clause, margins
 
 
 def _asks_candidate(clause: Always) -> bool:

@@ -10,6 +10,7 @@ from kernelcontracts.check.errors import RequestError
 from kernelcontracts.engine.domain import in_order
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.address import Address, AddressError, parse_address
+from kernelcontracts.lang.checks.power import count_seeds, count_shapes
 from kernelcontracts.lang.instance import find_instance, instances_for
 from kernelcontracts.lang.library import Library, UnknownNameError
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from kernelcontracts.lang.decl import Operator
     from kernelcontracts.lang.instance import Instance
+
+
+MOST_CASES = 1_000_000
+"""A case takes a millisecond at the least, so this is a quarter of an hour; every rate down to 1e-5 needs fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,25 @@ def resolve(
     if address.adapter == "file" and not Path(address.path).is_file():
         raise RequestError(f"there is no file `{address.path}`; expected a Python file that defines `{address.target}`")
     op = _operator(address, library, operator)
-    return Request(library, address, op, _instances(library, op, contracts), typing_of(op, types), seed, redraw)
+    instances = _instances(library, op, contracts)
+    for instance in instances:
+        _refuse_endless(instance)
+    return Request(library, address, op, instances, typing_of(op, types), seed, redraw)
+
+
+def _refuse_endless(instance: Instance) -> None:
+    settings = {setting.label: setting.value for setting in instance.settings}
+    for seeds, shapes in (("seeds", "shapes"), ("average_seeds", "average_over")):
+        if seeds not in settings or shapes not in settings:
+            continue
+        drawn = count_seeds(settings[seeds])
+        if drawn is None:
+            raise RequestError(f"`{seeds}` of `{instance.id}` is no number of seeds; expected `count(n)` or `fresh(n)`")
+        cells = (count_shapes(settings[shapes]) or 1) * sum(s.weight for s in instance.strata)
+        if drawn * cells > MOST_CASES:
+            raise RequestError(
+                f"`{instance.id}` plans {drawn * cells} cases, and {MOST_CASES} are the most; take fewer `{seeds}` or `{shapes}`"
+            )
 
 
 def _operator(address: Address, library: Library, asked: str | None) -> Operator:

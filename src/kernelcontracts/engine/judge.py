@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelcontracts.engine.result import Status
 from kernelcontracts.engine.statistic import Statement, statement_of
 from kernelcontracts.engine.tally import Cell, Finding, Union
 from kernelcontracts.evaluate import connectives
@@ -15,6 +16,7 @@ from kernelcontracts.evaluate.arithmetic import logical_of
 from kernelcontracts.evaluate.case import NotCompletedError, param_shape
 from kernelcontracts.evaluate.expressions import evaluate
 from kernelcontracts.evaluate.field import Margins
+from kernelcontracts.evaluate.meaning import sharpen
 from kernelcontracts.evaluate.program import Program
 from kernelcontracts.evaluate.scope import Scope
 from kernelcontracts.kernels.observation import Outcome
@@ -100,6 +102,14 @@ class Judge:
 
     def finding(self, clause: Clause, scopes: list[Scope], observed: Observed) -> Finding:
         """Judge one clause under the union of the readings: the best status, then the smallest margin, of any."""
+        found = self._best(clause, scopes, observed)
+        if found.status is Status.UNDECIDED and scopes and sharpen(scopes[0].case):
+            for scope in scopes:
+                scope.cache.clear()
+            found = self._best(clause, scopes, observed)
+        return found
+
+    def _best(self, clause: Clause, scopes: list[Scope], observed: Observed) -> Finding:
         found = [self._read(clause, scope.observing(observed)) for scope in scopes]
         return min(found, key=lambda f: (-f.status.rank, f.lo, f.hi))
 

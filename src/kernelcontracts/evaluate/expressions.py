@@ -14,7 +14,7 @@ from kernelcontracts.evaluate.comparison import identical, within
 from kernelcontracts.evaluate.field import Logical, Range, Tensor
 from kernelcontracts.evaluate.functions import FUNCTIONS
 from kernelcontracts.evaluate.functions.products import matmul
-from kernelcontracts.evaluate.meaning import meaning_of
+from kernelcontracts.evaluate.meaning import MEANING, meaning_of
 from kernelcontracts.evaluate.quantity import quantity
 from kernelcontracts.evaluate.scope import Scope, UnresolvedError, literal_choice
 from kernelcontracts.lang.expr import (
@@ -133,10 +133,9 @@ def reference(scope: Scope, name: str = "ref") -> Any:
     contract = scope.program.contract
     if name == "ref" and "ref" in contract.lets:
         return scope.let("ref", evaluate, space="contract")
-    key = ("meaning",)
-    if key not in scope.case.cache:
-        scope.case.cache[key] = meaning_of(scope.case)
-    return scope.case.cache[key]
+    if MEANING not in scope.case.cache:
+        scope.case.cache[MEANING] = meaning_of(scope.case)
+    return scope.case.cache[MEANING]
 
 
 def _member(base: str, name: str, scope: Scope) -> Any:

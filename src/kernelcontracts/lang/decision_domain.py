@@ -6,23 +6,22 @@ ranges of integers.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from kernelcontracts.formats.facts import FORMATS, format_named
-from kernelcontracts.lang.expr import Binary, Call, Name, Number, RecordLiteral, Unary
+from kernelcontracts.lang.expr import Binary, Call, Name, Number, Unary
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from kernelcontracts.lang.decl import Decision, Operator
     from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.values import ClaimValue
+
 
 class ClaimError(ValueError):
     """A claim that cannot be: ``code`` is E0403 (no such decision) or E0404 (no such value)."""

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from itertools import product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from kernelcontracts.formats.facts import FORMATS, format_named
-from kernelcontracts.lang.decision_domain import ClaimError, Form, Range, check_value, describe, form_of, fraction_bits, integer_of, representatives
-from kernelcontracts.lang.expr import Binary, Call, Name, Number, RecordLiteral, Unary
+from kernelcontracts.lang.decision_domain import ClaimError
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from kernelcontracts.lang.decl import Decision, Operator
-    from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.values import ClaimValue
+
 
 def add_depth(order: Choice, n: int) -> int:
     """Return the largest number of additions any of ``n`` terms passes in an order of summation.

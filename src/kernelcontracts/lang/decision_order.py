@@ -7,24 +7,16 @@ same depth) or incomparable (``f16`` has more digits, ``bf16`` more range).
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
-from itertools import product
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kernelcontracts.formats.facts import FORMATS, format_named
-from kernelcontracts.lang.decision_domain import ClaimError, Form, Range, check_value, describe, form_of, fraction_bits, integer_of, representatives
+from kernelcontracts.formats.facts import format_named
+from kernelcontracts.lang.decision_domain import check_value, form_of, fraction_bits, representatives
 from kernelcontracts.lang.decision_formulas import add_depth
-from kernelcontracts.lang.expr import Binary, Call, Name, Number, RecordLiteral, Unary
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kernelcontracts.lang.decl import Decision, Operator
-    from kernelcontracts.lang.expr import Expr
+    from kernelcontracts.lang.decl import Decision
     from kernelcontracts.lang.values import ClaimValue
 
 Comparison: TypeAlias = Literal["stronger", "weaker", "equal", "incomparable"]

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from itertools import product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from kernelcontracts.formats.facts import FORMATS, format_named
-from kernelcontracts.lang.decision_domain import ClaimError, Form, Range, check_value, describe, form_of, fraction_bits, integer_of, representatives
-from kernelcontracts.lang.expr import Binary, Call, Name, Number, RecordLiteral, Unary
+from kernelcontracts.formats.facts import FORMATS
+from kernelcontracts.lang.decision_domain import ClaimError, check_value, describe, fraction_bits, integer_of
+from kernelcontracts.lang.expr import Call, Name, Number, RecordLiteral
 from kernelcontracts.lang.values import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kernelcontracts.lang.decl import Decision, Operator
+    from kernelcontracts.lang.decl import Decision
     from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.values import ClaimValue
+
 
 def value_of_expr(expr: Expr) -> ClaimValue:
     """Read a value from its expression.

@@ -7,19 +7,28 @@ Everything that reasons about claims asks here: is this value allowed (``decisio
 from __future__ import annotations
 
 from kernelcontracts.lang.decision_domain import (
-    DEFAULT_PARAMETERS, PARAMETERS, ClaimError, check_value, decision_named, describe, fraction_bits, is_finite, member,
-    representatives, value_names,
+    DEFAULT_PARAMETERS,
+    PARAMETERS,
+    ClaimError,
+    check_value,
+    decision_named,
+    describe,
+    fraction_bits,
+    is_finite,
+    member,
+    representatives,
+    value_names,
 )
 from kernelcontracts.lang.decision_formulas import add_depth, passes, u_operand
 from kernelcontracts.lang.decision_order import SIZES, Comparison, compare, is_ordered, strongest, weakest
 from kernelcontracts.lang.decision_values import parse_value, value_of_expr
 
 __all__ = [
-    "ClaimError",
-    "Comparison",
     "DEFAULT_PARAMETERS",
     "PARAMETERS",
     "SIZES",
+    "ClaimError",
+    "Comparison",
     "add_depth",
     "check_value",
     "compare",
@@ -38,4 +47,3 @@ __all__ = [
     "value_of_expr",
     "weakest",
 ]
-

@@ -7,15 +7,16 @@ order (scope, pre, post, tolerance, reference, measure, violation), ``calibrate`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kernelcontracts.lang.expr import Node
 
 if TYPE_CHECKING:
-    from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.decl_clause import Clause
     from kernelcontracts.lang.decl_parts import Bound, Labelled, Let, Typing
     from kernelcontracts.lang.decl_plan import Measure
+    from kernelcontracts.lang.expr import Expr
+
 
 @dataclass(frozen=True, slots=True)
 class Scope(Node):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kernelcontracts.lang.expr import Node
 
 if TYPE_CHECKING:
     from kernelcontracts.lang.expr import Expr
+
 
 @dataclass(frozen=True, slots=True)
 class Because(Node):

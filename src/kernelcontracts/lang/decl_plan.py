@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kernelcontracts.lang.expr import Node
 
 if TYPE_CHECKING:
-    from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.decl_parts import Labelled, PlanRef
+    from kernelcontracts.lang.expr import Expr
+
 
 @dataclass(frozen=True, slots=True)
 class Draw(Node):

@@ -148,7 +148,8 @@ class View:
         """The definitions the contract writes itself; the others are lent by a companion or the operator's events."""
         contract = self.contract
         bindings = contract.reference.bindings if contract.reference else ()
-        return frozenset(item.name for item in (*contract.lets, *(contract.tolerance or ()), *bindings))
+        lets = {let.name for let in (*contract.lets, *bindings)}
+        return frozenset(lets | {bound.name for bound in contract.tolerance or ()})
 
     @property
     def strata(self) -> tuple[Stratum, ...]:

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.builtins import (
-    DIMENSIONS_AS_KEYWORDS,
-    FEATURES,
-    OBSERVED_NAMES,
-    builtin,
-    names_at,
-)
-from kernelcontracts.lang.checks.context import is_choice
-from kernelcontracts.lang.decl import Relation
 from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
-from kernelcontracts.lang.expr import (
-    Call,
-    Compare,
-    Feature,
-    In,
-    Index,
-    Member,
-    Name,
-    Quantity,
-    Reduce,
-)
-from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
+from kernelcontracts.lang.expr import Name
+from kernelcontracts.lang.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from kernelcontracts.lang.builtins import Builtin, Place
-    from kernelcontracts.lang.checks.context import Entry, View
-    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
     from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.source import Source
-    from kernelcontracts.lang.span import Span
+
 
 def check_cycles(definitions: Mapping[str, Expr], source: Source) -> Iterator[Diagnostic]:
     """Yield E0201 for definitions that stand for themselves."""

@@ -2,72 +2,33 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kernelcontracts.lang.checks.context import Entry, choice_decision, is_choice
-from kernelcontracts.lang.checks.names import check_decision, check_typing, unknown
-from kernelcontracts.lang.decisions import (
-    ClaimError,
-    compare,
-    describe,
-    is_ordered,
-    member,
-    representatives,
-    value_names,
-    value_of_expr,
-)
+from kernelcontracts.lang.checks.context import Entry
+from kernelcontracts.lang.checks.cover import check_ladder, check_match
+from kernelcontracts.lang.checks.membership import check_comparisons, check_value_at
+from kernelcontracts.lang.checks.name_messages import check_decision, unknown
+from kernelcontracts.lang.checks.typings import check_typing
+from kernelcontracts.lang.decisions import representatives
 from kernelcontracts.lang.decl import Ladder, Match
 from kernelcontracts.lang.diagnostics import diagnostic
-from kernelcontracts.lang.expr import Binary, Compare, In, Member, Name, SetLiteral
-from kernelcontracts.lang.values import Choice
 from kernelcontracts.lang.walk import claim_predicate, judged_parts, member_path, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kernelcontracts.lang.checks.context import View
-    from kernelcontracts.lang.decl import Arm, ClaimBlock, ClaimSheet, Contract, Decision
+    from kernelcontracts.lang.decl import ClaimBlock, ClaimSheet, Contract
     from kernelcontracts.lang.diagnostics import Diagnostic
-    from kernelcontracts.lang.expr import Expr
     from kernelcontracts.lang.library import Library, Located
     from kernelcontracts.lang.source import Source
-    from kernelcontracts.lang.span import Span
 
-
-def _outside(text: str, decision: Decision, source: Source, span: Span | None) -> Diagnostic:
-    near = get_close_matches(text, [str(v) for v in representatives(decision)], 2, 0.5)
-    return diagnostic(
-        "E0404",
-        f"`{text}` is not a value of `{decision.name}`",
-        source=source,
-        span=span,
-        label="outside the domain",
-        notes=(f"its values are {describe(decision)}",),
-        help=f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None,
-    )
-
-
-def check_value_at(expr: Expr, decision: Decision, source: Source, span: Span | None) -> Iterator[Diagnostic]:
-    """Yield E0404 unless an expression is a value of a decision."""
-    try:
-        value = value_of_expr(expr)
-    except ClaimError as error:
-        yield diagnostic(
-            "E0404",
-            str(error),
-            source=source,
-            span=expr.span or span,
-            label=f"not a value of `{decision.name}`",
-            notes=(f"its values are {describe(decision)}",),
-        )
-        return
-    if not member(decision, value):
-        yield _outside(str(value), decision, source, expr.span or span)
-
-
-# --- operators and contracts -------------------------------------------------------------------------------------
+__all__ = [
+    "check_entry",
+    "check_sheet",
+    "check_value_at",
+    "check_view",
+]
 
 
 def check_entry(entry: Entry) -> Iterator[Diagnostic]:
@@ -83,7 +44,7 @@ def check_entry(entry: Entry) -> Iterator[Diagnostic]:
                 help="list its values, strongest first: `decision d : a > b | c`",
             )
     for value in entry.definitions.values():
-        yield from _check_comparisons(value, entry, entry.source)
+        yield from check_comparisons(value, entry, entry.source)
 
 
 def check_view(view: View) -> Iterator[Diagnostic]:
@@ -92,30 +53,14 @@ def check_view(view: View) -> Iterator[Diagnostic]:
     parts = [*judged_parts(contract), *(let.value for let in contract.lets)]
     parts += [s.condition for s in contract.violation or ()]
     for part in parts:
-        yield from _check_comparisons(part, entry, source)
+        yield from check_comparisons(part, entry, source)
     yield from _check_claimed(contract, source)
     yield from _check_trials(view)
     for clause in contract.post or ():
         if isinstance(clause, Match):
-            yield from _check_match(clause, view)
+            yield from check_match(clause, view)
         elif isinstance(clause, Ladder):
-            yield from _check_ladder(clause, view)
-
-
-def _check_comparisons(expr: Expr, entry: Entry, source: Source) -> Iterator[Diagnostic]:
-    for node in walk(expr):
-        if isinstance(node, Compare):
-            subjects = [d for e in node.operands if (d := choice_decision(e, entry.decisions)) is not None]
-            values = [e for e in node.operands if not is_choice(e)]
-        elif isinstance(node, In) and isinstance(node.domain, SetLiteral):
-            found = choice_decision(node.item, entry.decisions)
-            subjects = [found] if found is not None else []
-            values = list(node.domain.items)
-        else:
-            continue
-        for decision in subjects:
-            for value in values:
-                yield from check_value_at(value, decision, source, node.span)
+            yield from check_ladder(clause, view)
 
 
 def _check_claimed(contract: Contract, source: Source) -> Iterator[Diagnostic]:
@@ -144,170 +89,7 @@ def _check_trials(view: View) -> Iterator[Diagnostic]:
             yield from check_value_at(value, decision, view.source, span)
 
 
-# --- match and ladder --------------------------------------------------------------------------------------------
-
-
-def _subject(expr: Expr, view: View) -> Decision | None:
-    return choice_decision(expr, view.entry.decisions) if isinstance(expr, Member) else None
-
-
-def _check_subject(subject: Expr, what: str, view: View) -> Iterator[Diagnostic]:
-    path = member_path(subject)
-    if path is None or path[0] != "claim":
-        yield diagnostic(
-            "E0205",
-            f"a `{what}` is over the values of a claim",
-            source=view.source,
-            span=subject.span,
-            label="write `claim.…` here",
-        )
-
-
-def _check_match(clause: Match, view: View) -> Iterator[Diagnostic]:
-    yield from _check_subject(clause.subject, "match", view)
-    decision = _subject(clause.subject, view)
-    if decision is None:
-        return
-    given = [(arm.value, arm.span) for arm in clause.arms]
-    yield from _check_cover("match", clause.label, given, decision, clause.span, view)
-    yield from _check_nesting(clause, decision, view)
-
-
-def _check_cover(
-    what: str,
-    label: str,
-    given: list[tuple[str, Span | None]],
-    decision: Decision,
-    span: Span | None,
-    view: View,
-) -> Iterator[Diagnostic]:
-    values = value_names(decision)
-    seen: set[str] = set()
-    for name, place in given:
-        if name not in values:
-            yield _strange_arm(what, name, decision, view.source, place)
-        elif name in seen:
-            yield diagnostic(
-                "E0103",
-                f"the {what} says twice what happens for `{name}`",
-                source=view.source,
-                span=place,
-                label="again",
-            )
-        seen.add(name)
-    missing = [v for v in values if v not in seen]
-    if missing:
-        yield _uncovered(what, label, missing, given, decision, span, view.source)
-
-
-def _strange_arm(what: str, name: str, decision: Decision, source: Source, span: Span | None) -> Diagnostic:
-    near = get_close_matches(name, value_names(decision), 2, 0.5)
-    return diagnostic(
-        "E0205",
-        f"`{name}` is not a value of `{decision.name}`, so this line of the {what} never applies",
-        source=source,
-        span=span,
-        label="outside the domain",
-        notes=(f"its values are {describe(decision)}",),
-        help=f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None,
-    )
-
-
-def _uncovered(
-    what: str,
-    label: str,
-    missing: list[str],
-    given: list[tuple[str, Span | None]],
-    decision: Decision,
-    span: Span | None,
-    source: Source,
-) -> Diagnostic:
-    listed = ", ".join(f"`{m}`" for m in missing)
-    written = ", ".join(name for name, _ in given) or "nothing"
-    example = f"{missing[0]} => true" if what == "match" else f"{missing[0]} adds nothing"
-    return diagnostic(
-        "E0205",
-        f"the {what} `{label}` does not say what happens for {listed}",
-        source=source,
-        span=span,
-        label=f"covers {written}",
-        notes=(f"`decision {decision.name} : {describe(decision)}`",),
-        help=f"add `{example}` if nothing is asked there, or keep the value out of scope with `claimed`",
-    )
-
-
-def _check_nesting(clause: Match, decision: Decision, view: View) -> Iterator[Diagnostic]:
-    """Over an ordered decision a stronger arm must ask all that a weaker one asks."""
-    if not is_ordered(decision):
-        return
-    by_name = {arm.value: arm for arm in clause.arms}
-    values = [v for v in representatives(decision) if isinstance(v, Choice) and v.name in by_name]
-    for strong in values:
-        for weak in values:
-            if compare(decision, strong, weak) == "stronger":
-                lost = _conjuncts(by_name[weak.name]) - _conjuncts(by_name[strong.name])
-                if lost:
-                    yield _not_nested(by_name[strong.name], str(weak), decision, view.source)
-                    return
-
-
-def _conjuncts(arm: Arm) -> set[Expr]:
-    todo, found = [arm.predicate], set()
-    while todo:
-        expr = todo.pop()
-        if isinstance(expr, Binary) and expr.op == "and":
-            todo += [expr.left, expr.right]
-        elif expr != Name("true"):
-            found.add(expr)
-    return found
-
-
-def _not_nested(arm: Arm, weaker: str, decision: Decision, source: Source) -> Diagnostic:
-    return diagnostic(
-        "E0406",
-        f"`{arm.value}` accepts something that the weaker `{weaker}` rejects",
-        source=source,
-        span=arm.span,
-        label=f"does not contain what `{weaker}` asks",
-        notes=(
-            f"`decision {decision.name} : {describe(decision)}` is ordered: a stronger claim asks at least as much",
-        ),
-        help="use a `ladder`, in which each step keeps the earlier ones, or declare the decision unordered with `|`",
-    )
-
-
-def _check_ladder(clause: Ladder, view: View) -> Iterator[Diagnostic]:
-    yield from _check_subject(clause.subject, "ladder", view)
-    decision = _subject(clause.subject, view)
-    if decision is None:
-        return
-    given = [(step.value, step.span) for step in clause.steps]
-    yield from _check_cover("ladder", clause.label, given, decision, clause.span, view)
-    yield from _check_order(clause, decision, view)
-
-
-def _check_order(clause: Ladder, decision: Decision, view: View) -> Iterator[Diagnostic]:
-    """Each step must be stronger than the one before, because it keeps what that one asks."""
-    known = {v.name: v for v in representatives(decision) if isinstance(v, Choice)}
-    steps = [s for s in clause.steps if s.value in known]
-    for lower, upper in pairwise(steps):
-        relation = compare(decision, known[upper.value], known[lower.value])
-        if relation != "stronger" and upper.value != lower.value:
-            yield diagnostic(
-                "E0406",
-                f"`{upper.value}` is not stronger than `{lower.value}`, whose demands it keeps",
-                source=view.source,
-                span=upper.span,
-                label="out of order" if relation == "weaker" else f"`{relation}` in strength",
-                notes=(f"`decision {decision.name} : {describe(decision)}`, strongest first",),
-                help="write the steps weakest first"
-                if relation == "weaker"
-                else "use `match` for values that are not ordered",
-            )
-            return
-
-
-# --- claim sheets ------------------------------------------------------------------------------------------------
+# --- claim sheets ----------------------------------------------------------------------------------------------------
 
 
 def check_sheet(library: Library, located: Located[ClaimSheet]) -> Iterator[Diagnostic]:

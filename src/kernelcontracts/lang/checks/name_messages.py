@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.builtins import (
-    DIMENSIONS_AS_KEYWORDS,
-    FEATURES,
-    OBSERVED_NAMES,
-    builtin,
-    names_at,
-)
-from kernelcontracts.lang.checks.context import is_choice
-from kernelcontracts.lang.decl import Relation
 from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
-from kernelcontracts.lang.expr import (
-    Call,
-    Compare,
-    Feature,
-    In,
-    Index,
-    Member,
-    Name,
-    Quantity,
-    Reduce,
-)
-from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from kernelcontracts.lang.builtins import Builtin, Place
-    from kernelcontracts.lang.checks.context import Entry, View
-    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
-    from kernelcontracts.lang.expr import Expr
+    from kernelcontracts.lang.builtins import Place
+    from kernelcontracts.lang.checks.context import Entry
+    from kernelcontracts.lang.expr import Call, Expr
     from kernelcontracts.lang.source import Source
     from kernelcontracts.lang.span import Span
+
 
 def did_you_mean(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> str | None:
     """Return advice that names the nearest known names, or ``None`` where none is near."""
@@ -80,14 +57,14 @@ def check_decision(name: str, entry: Entry, source: Source, span: Span | None) -
     )
 
 
-def wrong_count(name: str, least: int, most: int | None, count: int, expr: Expr, scope: Scope) -> Diagnostic:
+def wrong_count(name: str, least: int, most: int | None, count: int, expr: Expr, source: Source) -> Diagnostic:
     """Report a call with too few or too many arguments; ``most`` is ``None`` where there may be any number."""
     wanted = f"{least}" if least == most else f"{least} or more" if most is None else f"{least} to {most}"
     plural = "argument" if (least, most) == (1, 1) else "arguments"
     return diagnostic(
         "E0201",
         f"`{name}` takes {wanted} {plural}, not {count}",
-        source=scope.source,
+        source=source,
         span=expr.span,
         label=f"{count} given",
     )

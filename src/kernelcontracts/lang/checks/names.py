@@ -5,49 +5,25 @@ Here declarations are walked, and each part gets the scope it is read in; ``name
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.builtins import (
-    DIMENSIONS_AS_KEYWORDS,
-    FEATURES,
-    OBSERVED_NAMES,
-    builtin,
-    names_at,
-)
-from kernelcontracts.lang.checks.context import is_choice
-from kernelcontracts.lang.decl import Relation
-from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
-from kernelcontracts.lang.expr import (
-    Call,
-    Compare,
-    Feature,
-    In,
-    Index,
-    Member,
-    Name,
-    Quantity,
-    Reduce,
-)
-from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
 
 from kernelcontracts.lang.checks.cycles import check_cycles, cyclic
 from kernelcontracts.lang.checks.name_messages import check_decision, unknown
 from kernelcontracts.lang.checks.names_expr import check_expr
 from kernelcontracts.lang.checks.scope import Scope
 from kernelcontracts.lang.checks.typings import check_elements, check_typing
+from kernelcontracts.lang.decl import Relation
+from kernelcontracts.lang.expr import Index, Name
+from kernelcontracts.lang.walk import claim_predicate, clause_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from kernelcontracts.lang.builtins import Builtin, Place
     from kernelcontracts.lang.checks.context import Entry, View
-    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
-    from kernelcontracts.lang.expr import Expr
+    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial
+    from kernelcontracts.lang.diagnostics import Diagnostic
     from kernelcontracts.lang.source import Source
-    from kernelcontracts.lang.span import Span
 
 __all__ = [
     "Scope",
@@ -63,6 +39,7 @@ __all__ = [
     "cyclic",
     "unknown",
 ]
+
 
 def check_entry(entry: Entry) -> Iterator[Diagnostic]:
     """Yield what is wrong with the names of an operator's entry."""

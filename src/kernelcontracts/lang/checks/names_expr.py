@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.builtins import (
-    DIMENSIONS_AS_KEYWORDS,
-    FEATURES,
-    OBSERVED_NAMES,
-    builtin,
-    names_at,
-)
+from kernelcontracts.lang.builtins import DIMENSIONS_AS_KEYWORDS, FEATURES, OBSERVED_NAMES, builtin, names_at
 from kernelcontracts.lang.checks.context import is_choice
-from kernelcontracts.lang.decl import Relation
-from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
-from kernelcontracts.lang.expr import (
-    Call,
-    Compare,
-    Feature,
-    In,
-    Index,
-    Member,
-    Name,
-    Quantity,
-    Reduce,
-)
-from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
-
 from kernelcontracts.lang.checks.name_messages import check_decision, did_you_mean, misplaced, unknown, wrong_count
+from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
+from kernelcontracts.lang.expr import Call, Compare, Feature, In, Member, Name, Quantity, Reduce
+from kernelcontracts.lang.walk import children, member_path
 
 if TYPE_CHECKING:
-    from kernelcontracts.lang.checks.scope import Scope
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from kernelcontracts.lang.builtins import Builtin, Place
-    from kernelcontracts.lang.checks.context import Entry, View
-    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
+    from kernelcontracts.lang.builtins import Builtin
+    from kernelcontracts.lang.checks.scope import Scope
     from kernelcontracts.lang.expr import Expr
-    from kernelcontracts.lang.source import Source
     from kernelcontracts.lang.span import Span
+
+_ALWAYS_KNOWN = frozenset({"true", "false", "none"})
+
 
 def check_expr(expr: Expr, scope: Scope) -> Iterator[Diagnostic]:
     """Yield what is wrong with the names of an expression."""
@@ -141,7 +122,7 @@ def _check_feature(expr: Member | Feature, scope: Scope) -> Iterator[Diagnostic]
         return
     arguments = expr.args if isinstance(expr, Feature) else ()
     if len(arguments) != len(kinds):
-        yield wrong_count(f"r.{expr.name}", len(kinds), len(kinds), len(arguments), expr, scope)
+        yield wrong_count(f"r.{expr.name}", len(kinds), len(kinds), len(arguments), expr, scope.source)
         return
     for kind, argument in zip(kinds, arguments, strict=True):
         yield from _check_word(kind, argument, scope)
@@ -170,7 +151,7 @@ def _check_call(expr: Call, scope: Scope) -> Iterator[Diagnostic]:
         return
     count = len(expr.args)
     if count < row.least or (row.most is not None and count > row.most):
-        yield wrong_count(expr.function, row.least, row.most, count, expr, scope)
+        yield wrong_count(expr.function, row.least, row.most, count, expr, scope.source)
         return
     for position, argument in enumerate(expr.args):
         yield from _check_argument(row, position, argument, scope)

@@ -8,12 +8,12 @@ nothing is concluded.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.decisions import add_depth, passes, u_operand, value_of_expr
+from kernelcontracts.lang.checks.shadow_calls import CALLS, spacing
+from kernelcontracts.lang.checks.shadow_world import Point, Value, World
+from kernelcontracts.lang.decisions import value_of_expr
 from kernelcontracts.lang.expr import (
     Binary,
     Call,
@@ -33,43 +33,18 @@ from kernelcontracts.lang.values import Choice
 from kernelcontracts.lang.walk import member_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from kernelcontracts.formats.facts import Format
     from kernelcontracts.lang.expr import Expr
-    from kernelcontracts.lang.values import ClaimValue
 
-Value: TypeAlias = "float | bool | ClaimValue | Format | None"
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What names mean, apart from claims, sizes and formats.
-
-    ``names`` and ``members`` are the definitions of the contract and of the operator's entry; ``dims`` and ``tensors``
-    the signature's, ``meaning`` what the operator computes, ``positive_claims`` the decisions over integers none
-    of which is negative, and ``last_dims`` the last dimension of each tensor.
-    """
-
-    names: Mapping[str, Expr]
-    members: Mapping[str, Expr]
-    dims: frozenset[str]
-    tensors: frozenset[str]
-    outputs: tuple[str, ...]
-    inputs: tuple[str, ...]
-    meaning: Expr | None
-    positive_claims: frozenset[str] = frozenset()
-    last_dims: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One assignment: claims, the size of every dimension, the value of every element, the formats of tensors."""
-
-    claims: Mapping[str, ClaimValue]
-    size: float = 1
-    magnitude: float = 1.0
-    types: Mapping[str, str] = field(default_factory=dict)
+__all__ = [
+    "Point",
+    "Shadow",
+    "Value",
+    "World",
+    "spacing",
+]
 
 
 class Shadow:
@@ -220,7 +195,7 @@ class Shadow:
         return None if fmt is None else value * spacing(anchor, fmt)
 
     def _call(self, expr: Call) -> Value:
-        rule = _CALLS.get(expr.function)
+        rule = CALLS.get(expr.function)
         return None if rule is None else rule(self, expr)
 
     def format(self, expr: Expr) -> Format | None:
@@ -246,13 +221,6 @@ class Shadow:
         return value.name if isinstance(value, Choice) else None
 
 
-def spacing(x: float, fmt: Format) -> float:
-    """Return the distance of neighbouring numbers of a format at ``x``."""
-    exponent = math.frexp(abs(x))[1] - 1 if x and math.isfinite(x) else fmt.emin
-    exponent = min(max(exponent, fmt.emin), fmt.emax)
-    return math.ldexp(1.0, exponent - fmt.precision + 1)
-
-
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -260,6 +228,7 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "/": lambda a, b: a / b,
     "^": lambda a, b: float(a**b),
 }
+
 _COMPARISONS: dict[str, Callable[..., bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -268,6 +237,7 @@ _COMPARISONS: dict[str, Callable[..., bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
 }
+
 _RULES: dict[type, Callable[..., Value]] = {
     Number: lambda _, e: float(e.value),
     Name: Shadow._name,  # noqa: SLF001 - the class's own dispatch table
@@ -281,119 +251,4 @@ _RULES: dict[type, Callable[..., Value]] = {
     Quantity: Shadow._quantity,  # noqa: SLF001 - as above
     Call: Shadow._call,  # noqa: SLF001 - as above
     Index: lambda s, e: s.value(e.base),
-}
-
-
-# --- builtins ----------------------------------------------------------------------------------------------------
-
-
-def _fact(read: Callable[[Format], float]) -> Callable[[Shadow, Call], Value]:
-    read = cache(read)
-
-    def rule(shadow: Shadow, call: Call) -> Value:
-        fmt = shadow.format(call.args[0])
-        return None if fmt is None else read(fmt)
-
-    return rule
-
-
-def _numbers(compute: Callable[..., float]) -> Callable[[Shadow, Call], Value]:
-    def rule(shadow: Shadow, call: Call) -> Value:
-        values = [shadow.number(a) for a in call.args]
-        return None if None in values else compute(*values)
-
-    return rule
-
-
-@cache
-def _unit(fmt: Format, mode: str) -> float:
-    return float(fmt.unit_roundoff(mode))
-
-
-def _roundoff(shadow: Shadow, call: Call) -> Value:
-    fmt, mode = shadow.format(call.args[0]), shadow.mode(call)
-    return None if fmt is None or mode is None else _unit(fmt, mode)
-
-
-def _gamma(n: float, u: float) -> float:
-    return n * u / (1 - n * u) if n * u < 1 else math.inf
-
-
-@cache
-def _operand_roundoff(rounding: Choice) -> float:
-    return float(u_operand(rounding))
-
-
-def _operand(shadow: Shadow, call: Call) -> Value:
-    value = shadow.value(call.args[0])
-    return _operand_roundoff(value) if isinstance(value, Choice) else None
-
-
-def _passes(shadow: Shadow, call: Call) -> Value:
-    value = shadow.value(call.args[0])
-    return passes(value) if isinstance(value, Choice) else None
-
-
-def _depth(shadow: Shadow, call: Call) -> Value:
-    order, n = shadow.value(call.args[0]), shadow.number(call.args[1])
-    return add_depth(order, int(n)) if isinstance(order, Choice) and n is not None else None
-
-
-def _inexact(shadow: Shadow, call: Call) -> Value:
-    """Tell whether a product may be inexact: one of p and q bits has at most p + q bits."""
-    formats = [shadow.format(a) for a in call.args]
-    if None in formats:
-        return None
-    first, second, target = (f.precision for f in formats if f is not None)
-    return 1.0 if first + second > target else 0.0
-
-
-def _where(shadow: Shadow, call: Call) -> Value:
-    truth = shadow.truth(call.args[0])
-    return None if truth is None else shadow.value(call.args[1 if truth else 2])
-
-
-def _total(shadow: Shadow, call: Call) -> Value:
-    value = shadow.number(call.args[0])
-    return None if value is None else shadow.point.size * value
-
-
-def _ulp(shadow: Shadow, call: Call) -> Value:
-    x, fmt = shadow.number(call.args[0]), shadow.format(call.args[1])
-    return None if x is None or fmt is None else spacing(x, fmt)
-
-
-def _round(shadow: Shadow, call: Call) -> Value:
-    return shadow.number(call.args[0])
-
-
-_CALLS: dict[str, Callable[[Shadow, Call], Value]] = {
-    "u": _roundoff,
-    "precision": _fact(lambda f: f.precision),
-    "maxfinite": _fact(lambda f: float(f.maxfinite)),
-    "minnormal": _fact(lambda f: float(f.minnormal)),
-    "minsub": _fact(lambda f: float(f.minsub)),
-    "round": _round,
-    "ulp": _ulp,
-    "gamma": _numbers(_gamma),
-    "u_operand": _operand,
-    "passes": _passes,
-    "add_depth": _depth,
-    "inexact_products": _inexact,
-    "nonzero": _numbers(lambda x: float(x != 0)),
-    "subnormal": lambda _s, _c: False,
-    "normal": lambda _s, _c: True,
-    "finite": lambda _s, _c: True,
-    "sqrt": _numbers(math.sqrt),
-    "exp": _numbers(math.exp),
-    "log": _numbers(math.log),
-    "where": _where,
-    "clamp": _numbers(lambda x, low, high: min(max(x, low), high)),
-    "sum": _total,
-    "max": _numbers(lambda *xs: max(xs)),
-    "min": _numbers(lambda *xs: min(xs)),
-    "mean": _round,
-    "rms": _numbers(abs),
-    "all": lambda s, c: s.truth(c.args[0]),
-    "any": lambda s, c: s.truth(c.args[0]),
 }

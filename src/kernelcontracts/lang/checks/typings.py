@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kernelcontracts.formats.facts import FORMATS
-from kernelcontracts.lang.builtins import (
-    DIMENSIONS_AS_KEYWORDS,
-    FEATURES,
-    OBSERVED_NAMES,
-    builtin,
-    names_at,
-)
-from kernelcontracts.lang.checks.context import is_choice
-from kernelcontracts.lang.decl import Relation
-from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
-from kernelcontracts.lang.expr import (
-    Call,
-    Compare,
-    Feature,
-    In,
-    Index,
-    Member,
-    Name,
-    Quantity,
-    Reduce,
-)
-from kernelcontracts.lang.walk import children, claim_predicate, clause_parts, member_path, walk
-
 from kernelcontracts.lang.checks.name_messages import did_you_mean, unknown
+from kernelcontracts.lang.diagnostics import Diagnostic, diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from kernelcontracts.lang.builtins import Builtin, Place
-    from kernelcontracts.lang.checks.context import Entry, View
-    from kernelcontracts.lang.decl import Clause, Labelled, Stratum, Trial, Typing
-    from kernelcontracts.lang.expr import Expr
+    from kernelcontracts.lang.checks.context import Entry
+    from kernelcontracts.lang.decl import Typing
     from kernelcontracts.lang.source import Source
     from kernelcontracts.lang.span import Span
+
 
 def check_elements(entry: Entry) -> Iterator[Diagnostic]:
     """Yield E0203 for formats no tensor can have, and for element types that are neither variable nor format."""
