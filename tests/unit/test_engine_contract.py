@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judging import HONEST, LIBRARY, candidate_of, claims_of, emulated, plan_of
+from judging import HONEST, LIBRARY, arrays, candidate_of, case_of, claims_of, emulated, observed_as, plan_of
 
 from kernelcontracts.engine.contract import check_contract
 from kernelcontracts.engine.domain import outside_types
@@ -270,3 +270,18 @@ def test_a_kernel_that_does_not_repeat_itself_breaks_a_promise_of_bits():
 def test_plain_claims_are_what_the_library_knows():
     assert set(HONEST) == {d.name for d in LIBRARY.operator("matmul").declaration.decisions}
     assert from_literal(HONEST, LIBRARY.operator("matmul").declaration)["accumulator"] == Choice("f32")
+
+
+def test_a_clause_that_a_wide_reference_leaves_open_is_settled_by_a_sharp_one():
+    # the answer is an element that drowns beside large ones
+    plan = plan_of("C-PRC-01", "matmul", strata=("gauss",), most=1)
+    a = arrays([[2.0**60, 1.0, -(2.0**60)]], "f32")
+    b = arrays([[1.0], [2.0**-40 / 3], [1.0]], "f32")
+    case = case_of("matmul", a, b)
+    judge = Judge(plan.instance, alternatives(plan.instance, claims_of("matmul")))
+    clause = next(c for c in plan.instance.contract.post if c.label == "close")
+    scopes = judge.scopes(case)
+    before = judge._best(clause, scopes, observed_as(case, a @ b))
+    after = judge.finding(clause, judge.scopes(case), observed_as(case, a @ b))
+    assert before.hi >= after.hi
+    assert after.status is Status.CONFORM

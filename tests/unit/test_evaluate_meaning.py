@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from judging import arrays, case_of, scope_of, value
 
 from kernelcontracts.evaluate.expressions import reference
 from kernelcontracts.evaluate.field import Tensor
-from kernelcontracts.evaluate.meaning import NARROW, meaning_of
+from kernelcontracts.evaluate.meaning import NARROW, meaning_of, sharpen
 from kernelcontracts.formats.arrays import to_f64
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.numerics.rounding import round_fraction
@@ -70,25 +71,35 @@ def test_a_sum_is_exact_whatever_cancels(seed, n, fmt):
     assert (widths <= NARROW * np.abs(field.value.lo)).all()
 
 
-def test_a_small_element_beside_large_ones_is_known_as_narrowly():
+def test_a_small_element_beside_large_ones_is_known_as_narrowly_when_asked():
     a = arrays([[2.0**60, 1.0, -(2.0**60)]], "f32")
     b = arrays([[1.0], [2.0**-40 / 3], [1.0]], "f32")
-    field = meaning_of(case_of("matmul", a, b))
+    scope = scope_of(case_of("matmul", a, b), "C-PRC-01")
     third = float(np.float32(2.0**-40 / 3))
-    assert field.value.lo[0, 0] == field.value.hi[0, 0] == third
+    wide = reference(scope)
+    assert wide.value.lo[0, 0] < third < wide.value.hi[0, 0]
+    # the correct rounding never depends on the width
+    assert wide.real.rounded(FORMATS["f32"])[0, 0] == third
+    assert sharpen(scope.case)
+    assert reference(scope).value.lo[0, 0] == reference(scope).value.hi[0, 0] == third
+    assert not sharpen(scope.case)
 
 
 def exp_bounds(q):
-    """Enclose exp of a rational within [-40, 40]: Taylor's series after sixty halvings less than needed."""
-    halvings = 8
-    y = q / 2**halvings
+    """Enclose exp of a rational within [-60, 60]: Taylor's series of q/256, squared eight times, each time outward."""
+    y = q / 2**8
     total = term = Fraction(1)
     for k in range(1, 25):
         term = term * y / k
         total += term
-    # |y| < 1/4: the remainder is below twice the next term
-    slack = abs(term) / 10**3 + Fraction(1, 10**40)
-    return (total - slack) ** 2**halvings, (total + slack) ** 2**halvings
+    # |y| < 1/4, so the rest is below the last term taken
+    lo, hi = total - abs(term), total + abs(term)
+    for _ in range(8):
+        lo, hi = Fraction(floor(lo * lo * GRID), GRID), Fraction(ceil(hi * hi * GRID), GRID)
+    return lo, hi
+
+
+GRID = 2**400
 
 
 def test_softmax_is_enclosed_to_many_more_digits_than_f32_has():

@@ -161,7 +161,9 @@ def _recorded_shape(witness: Witness, operator: Operator, where: str) -> dict[st
             name = str(getattr(dim, "name" if several else "id", dim))
             if not isinstance(shape.get(name), tuple if several else int):
                 expected = "a list of sizes" if several else "a size"
-                raise RequestError(f"{where} has `{witness.shape.get(name)}` for dimension `{name}`; expected {expected}")
+                raise RequestError(
+                    f"{where} has `{witness.shape.get(name)}` for dimension `{name}`; expected {expected}"
+                )
     return shape
 
 

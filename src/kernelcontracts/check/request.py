@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelcontracts.check.errors import RequestError
 from kernelcontracts.engine.domain import in_order
+from kernelcontracts.engine.plan import shape_text
+from kernelcontracts.evaluate.case import param_shape
 from kernelcontracts.formats.facts import FORMATS
 from kernelcontracts.kernels.address import Address, AddressError, parse_address
 from kernelcontracts.lang.checks.power import count_seeds, count_shapes
@@ -17,12 +20,17 @@ from kernelcontracts.lang.library import Library, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kernelcontracts.engine.plan import Plan
     from kernelcontracts.lang.decl import Operator
     from kernelcontracts.lang.instance import Instance
 
 
 MOST_CASES = 1_000_000
 """A case takes a millisecond at the least, so this is a quarter of an hour; every rate down to 1e-5 needs fewer."""
+
+
+MOST_ELEMENTS = 1 << 28
+"""2 GiB in float64; the harness holds a few such arrays at a time, for references and bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,26 @@ def _refuse_endless(instance: Instance) -> None:
         cells = (count_shapes(settings[shapes]) or 1) * sum(s.weight for s in instance.strata)
         if drawn * cells > MOST_CASES:
             raise RequestError(
-                f"`{instance.id}` plans {drawn * cells} cases, and {MOST_CASES} are the most; take fewer `{seeds}` or `{shapes}`"
+                f"`{instance.id}` plans {drawn * cells} cases, and {MOST_CASES} are the most; "
+                f"take fewer `{seeds}` or `{shapes}`"
+            )
+
+
+def refuse_huge(plan: Plan) -> None:
+    """Refuse a plan with a case that does not fit in memory.
+
+    Raises
+    ------
+    RequestError
+        If the tensors of a case have more than `MOST_ELEMENTS` elements together.
+    """
+    operator = plan.instance.operator
+    for case in (*plan.cases, *plan.averages):
+        elements = sum(prod(param_shape(p, case.shape)) for p in (*operator.inputs, *operator.outputs))
+        if elements > MOST_ELEMENTS:
+            raise RequestError(
+                f"`{plan.instance.id}` plans tensors of {elements} elements, at {shape_text(case.shape)}; "
+                f"{MOST_ELEMENTS} in one case are the most"
             )
 
 

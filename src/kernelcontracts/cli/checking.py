@@ -72,7 +72,8 @@ def _refuse_errors(diagnostics: Iterable[Diagnostic]) -> None:
 
     for found in diagnostics:
         if found.severity == "error":
-            raise RequestError(f"{found.PLACE}: {found.message} [{found.code}]; `kc lint {found.PLACE}` shows where")
+            name = found.source.name if found.source else "the library"
+            raise RequestError(f"{name}: {found.message} [{found.code}]; `kc lint {name}` shows where")
 
 
 def _seed(given: int | None) -> int:
@@ -105,6 +106,7 @@ def check(
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.check.request import resolve
     from kernelcontracts.kernels.session import Limits
+    from kernelcontracts.strata.errors import StratumError
 
     if not timeout > 0:
         return _fail(f"`--timeout {timeout:g}` leaves no time for a call; expected a positive number")
@@ -120,7 +122,7 @@ def check(
         )
         sourced = gather_claims(request, file=claims, assignments=claim)
         result = _traced(request, sourced, trace, Limits(seconds=timeout))
-    except RequestError as error:
+    except (RequestError, StratumError) as error:
         return _fail(str(error))
     return _shown(result, format, verbose=verbose)
 
@@ -131,12 +133,15 @@ def _traced(request: Request, sourced: Sourced, file: str | None, limits: Limits
 
     from kernelcontracts.check.errors import RequestError
     from kernelcontracts.check.recording import Recorder, header_of, write_witnesses
+    from kernelcontracts.check.request import refuse_huge
     from kernelcontracts.check.verb import check as run
     from kernelcontracts.engine.plan import make_plan
     from kernelcontracts.report.console import progress
     from kernelcontracts.trace.writer import TraceError, open_trace
 
     plans = [make_plan(i, request.types, run_seed=request.seed, redraw=request.redraw) for i in request.instances]
+    for made in plans:
+        refuse_huge(made)
     header = header_of(request, sourced, {p.instance.id: p.hash for p in plans}, {})
     try:
         writer = open_trace(file, header) if file is not None else None
