@@ -90,6 +90,15 @@ SEEDS = [
     ),
     Seed("E0205", EXC, "UNDEFINED => true", "UNDEFINED => true\n      WRAP => true", "WRAP => true"),
     Seed("E0205", CMP, "      run_to_run   adds nothing\n", "", "ladder batch"),
+    Seed(
+        "E0103",
+        CMP,
+        "companion C-PRC-01 @1",
+        "companion C-CMP-03 @1",
+        "companion C-CMP-03",
+        "itself",
+        also=frozenset({"E0201"}),
+    ),
     # provenance
     Seed("E0301", PRC, WORST, "worst   = op.worst + |output|\n", "op.worst + |output|", also=frozenset({"W0920"})),
     Seed("E0301", OPS, "* mag + underflow + rounding_out", "* |C| + underflow + rounding_out", "* |C|"),

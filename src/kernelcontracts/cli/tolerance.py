@@ -61,6 +61,9 @@ def tolerance(
     return 0
 
 
+DIGITS = 7
+"""Digits of the longest dimension: a row of it is evaluated in full."""
+
 ORDER = {"matmul": ("M", "K", "N"), "softmax": ("L", "N"), "reduce_sum": ("L", "N"), "gather_rows": ("V", "D", "N")}
 """How people write a shape in one word, by operator."""
 
@@ -78,7 +81,7 @@ def _sizes(operator: Operator, text: str) -> dict[str, int | tuple[int, ...]]:
     sizes: dict[str, int | tuple[int, ...]] = {name: () for name, variadic in dims.items() if variadic}
     for piece in pieces:
         name, _, size = (part.strip() for part in piece.partition("="))
-        if name not in dims or not size.isdigit() or int(size) < 1:
+        if name not in dims or not size.isdigit() or len(size) > DIGITS or int(size) < 1:
             known = ", ".join(dims)
             raise RequestError(f"`{piece}` in `--shape` is not a dimension with a positive size; expected {known}")
         sizes[name] = (int(size),) if dims[name] else int(size)

@@ -50,6 +50,9 @@ def read_claims(path: str | Path) -> dict[str, Any] | None:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         said = error.msg if isinstance(error, SyntaxError) else error
         raise ClaimsError(f"`{file.name}` has a syntax error{line}: {said}") from error
+    except (MemoryError, RecursionError) as error:
+        # what CPython's parser raises for an expression nested beyond its stack
+        raise ClaimsError(f"`{file.name}` is nested too deeply to be read") from error
     values = [value for value in map(_assigned, tree.body) if value is not None]
     if not values:
         return None

@@ -196,6 +196,15 @@ def _unresolved(library: Library, contract: Contract, source: Source) -> Iterato
         yield names.unknown(contract.scope.operator, known, source, contract.scope.span, "an operator")
     if contract.companion is not None:
         ref = contract.companion
+        if ref.id == contract.id:
+            yield diagnostic(
+                "E0103",
+                f"`{contract.id}` names itself as its companion",
+                source=source,
+                span=ref.span,
+                label="a contract leans on another one",
+                help="name the contract whose precondition, reference and tolerance are meant, or leave the line out",
+            )
         yield from _missing(lambda: library.contract(ref.id, ref.version), source, ref.span)
     base = contract.measure.base if contract.measure else None
     if base is not None and base.name != "op.plan":
