@@ -118,7 +118,7 @@ def check(
             contracts=contract,
             types=types,
             seed=_seed(seed),
-            redraw=seed is not None,
+            redraw=True,
         )
         sourced = gather_claims(request, file=claims, assignments=claim)
         result = _traced(request, sourced, trace, Limits(seconds=timeout))
@@ -221,7 +221,7 @@ def plan(
             contracts=contract,
             types=types,
             seed=_seed(seed),
-            redraw=seed is not None,
+            redraw=True,
         )
     except RequestError as error:
         return _fail(str(error))

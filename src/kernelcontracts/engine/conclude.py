@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kernelcontracts.engine.result import ClauseResult, Float, Margin, Statistic, Status
 from kernelcontracts.engine.tally import over
-from kernelcontracts.lang.decl import OnAverage
 from kernelcontracts.stats.binomial import establishes, upper_limit
 from kernelcontracts.stats.coverage import reached_rate, required_cases
 from kernelcontracts.stats.limits import bonferroni
@@ -40,10 +39,14 @@ class Conclusion:
     clauses: tuple[ClauseResult, ...]
 
 
+LOOKS = 4
+"""How often a statistical cell may be looked at: once, and after each of three extensions of its sample."""
+
+
 def level_of(run: Run) -> float:
-    """Return the confidence of each one-sided limit: Bonferroni over the statistical cells."""
+    """Return the confidence of each one-sided limit: Bonferroni over the statistical cells and the looks at each."""
     _, confidence = run.plan.promised
-    return float(bonferroni(confidence, max(1, len(run.cells))))
+    return float(bonferroni(confidence, LOOKS * max(1, len(run.cells))))
 
 
 def conclude(run: Run) -> Conclusion:
@@ -95,7 +98,7 @@ def _clauses(run: Run) -> list[ClauseResult]:
             results.append(_pointwise(run.clauses[clause.label]))
         elif cells:
             results.append(_averaged(clause.label, cells, level))
-        elif run.cases and not run.violated and not isinstance(clause, OnAverage):
+        elif run.cases and not run.violated and clause.label not in run.silent:
             results.append(_caseless(clause, run))
     results += [_pointwise(tally) for label, tally in run.clauses.items() if label == ""]
     return results

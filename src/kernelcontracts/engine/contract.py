@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernelcontracts.engine.conclude import Conclusion, conclude, level_of
+from kernelcontracts.engine.conclude import LOOKS, Conclusion, conclude, level_of
 from kernelcontracts.engine.judge import Judge, alternatives, outside_claims
 from kernelcontracts.engine.result import Status
 from kernelcontracts.engine.run import Candidate, Run, drawn, measure
@@ -85,7 +85,7 @@ def measure_all(
     if run.violated:
         return
     measure(run, candidate, cases=run.plan.averages, listener=listener, enough=enough, seen=seen)
-    for round_ in range(1, 4 if seen is None else 1):
+    for round_ in range(1, LOOKS if seen is None else 1):
         if run.violated or not _open(run):
             return
         measure(run, candidate, cases=run.plan.more_averages(round_), listener=listener, enough=enough)

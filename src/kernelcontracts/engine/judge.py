@@ -134,6 +134,7 @@ class Judge:
         scopes: list[Scope],
         observed: Observed,
         cells: dict[tuple[str, str], Union],
+        silent: set[str],
     ) -> None:
         """Add a case's values to the statistical cells it belongs to: one per reading of the claims."""
         seen = [scope.observing(observed) for scope in scopes]
@@ -143,6 +144,7 @@ class Judge:
             statement = self.statements[clause.label]
             if not all(statement.applies(scope) for scope in seen):
                 # a reading about which the clause says nothing accepts everything, and so does the union
+                silent.add(clause.label)
                 continue
             key = (clause.label, planned.cell())
             if key not in cells:

@@ -108,6 +108,7 @@ class Run:
     rejected: dict[str, int] = field(default_factory=dict)
     inapplicable: dict[str, str] = field(default_factory=dict)
     empty_cells: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
     nan_cases: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -176,7 +177,7 @@ def measure(
         findings = list(run.judge.findings(planned, scopes, observed))
         _count(run, planned, case, observed, findings)
         if planned.statistical or not run.plan.averages:
-            run.judge.contributions(planned, scopes, observed, run.cells)
+            run.judge.contributions(planned, scopes, observed, run.cells, run.silent)
         if listener is not None:
             listener.case(run.plan, planned, observed, findings)
         # a hang is its own explanation, and every further one costs the whole time limit
@@ -196,13 +197,14 @@ def _subjects(
 
 
 def _count(run: Run, planned: PlannedCase, case: Case, observed: Observed, findings: list[Finding]) -> None:
-    run.cases += 1
+    # a failure rate speaks of the plan's own cases; those added for averages come from a few of its strata only
+    run.cases += not planned.statistical
     worst = Status.CONFORM
     for finding in findings:
         tally = run.clauses.setdefault(finding.clause, ClauseTally(finding.clause))
         tally.add(finding)
         worst = min(worst, finding.status, key=lambda s: s.rank)
-    run.undecided += worst is Status.UNDECIDED
+    run.undecided += worst is Status.UNDECIDED and not planned.statistical
     _count_nan(run, planned, observed)
     if worst is Status.VIOLATE and len(run.failures) < MOST_FAILURES:
         finding = next(f for f in findings if f.status is Status.VIOLATE)
