@@ -80,7 +80,9 @@ class Range:
         return isinstance(value, int) and self.low <= value <= self.high
 
     def values(self) -> Iterable[int]:
-        """Return values that stand for all of these."""
+        """Return values that stand for all of these; none of an empty range."""
+        if self.low > self.high:
+            return ()
         powers = (2**k for k in range(max(self.high, 1).bit_length()))
         inside = {p for p in powers if self.low <= p <= self.high}
         return sorted({self.low, self.high} | inside)
