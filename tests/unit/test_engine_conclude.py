@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judging import candidate_of, claims_of, emulated, plan_of
 
-from kernelcontracts.engine.conclude import conclude, level_of
+from kernelcontracts.engine.conclude import LOOKS, conclude, level_of
 from kernelcontracts.engine.contract import check_contract
 from kernelcontracts.engine.judge import Judge
 from kernelcontracts.engine.result import Status
@@ -144,8 +144,8 @@ def test_a_statistical_clause_is_as_good_as_its_worst_cell():
 def test_every_statement_shares_the_confidence():
     one, four = run_of(cells=[cell([1.0])]), run_of(cells=[])
     four.cells = {("spread", str(i)): Union((cell([1.0]),)) for i in range(4)}
-    assert level_of(one) == pytest.approx(0.99)
-    assert level_of(four) == pytest.approx(1 - 0.01 / 4)
+    assert level_of(one) == pytest.approx(1 - 0.01 / LOOKS)
+    assert level_of(four) == pytest.approx(1 - 0.01 / (4 * LOOKS))
 
 
 def test_what_one_reading_of_the_claims_accepts_the_union_accepts():

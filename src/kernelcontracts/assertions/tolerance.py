@@ -94,7 +94,7 @@ def derived_bounds(
         stratum = next((s for s in instance.strata if s.name in ORDINARY), None)
         if stratum is None:
             continue
-        key = sha256(f"tolerance {instance.plan_hash}".encode()).digest()
+        key = sha256(f"tolerance {operator.name}".encode()).digest()
         small = _few_rows(operator, shape)
         case = Case(operator, types, small, draw(stratum, operator=operator, shape=small, types=types, key=key))
         judge = Judge(instance, (reading,))
