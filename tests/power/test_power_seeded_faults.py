@@ -256,7 +256,11 @@ def test_campaign_a_planted_fault_is_convicted_in_a_worker(name, contract, names
 def test_campaign_a_good_twin_conforms_to_every_contract(name):
     operator = operator_of(name)
     found = whole(f"{HERE / 'good_kernels.py'}:{name}", operator, claims(operator, GOOD.CLAIMS[name]))
-    assert {r.contract: (r.verdict, r.reason) for r in found.results if r.verdict is not Status.CONFORM} == {}
+    open_ = {r.contract: (r.verdict, r.reason) for r in found.results if r.verdict is not Status.CONFORM}
+    # whether a kernel that returns its own array stays inside it cannot be seen, and that is said
+    assert all(verdict is Status.UNDECIDED and "output not owned" in reason for verdict, reason in open_.values()), (
+        open_
+    )
 
 
 @pytest.mark.campaign
